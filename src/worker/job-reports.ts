@@ -16,7 +16,6 @@ import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import type { Ports } from '../core/ports.ts'
-import { parseReceipt } from '../core/receipt.ts'
 import { inCallerNames } from '../core/rename-fields.ts'
 import { supported } from '../core/supported.ts'
 import type { FlowEmits } from '../flows/emitted-flows.ts'
@@ -165,11 +164,7 @@ const extensionFields: OptionNames<ExtensionReport> = { receipt: true, for: true
 
 /** Rejects with `receipt_invalid`, or with `job_not_found` if the receipt is for another job. */
 async function leasedJob(setup: JobReportsSetup, id: string, { receipt }: Report): Promise<Leased> {
-  if (typeof receipt !== 'string' || parseReceipt(receipt) === undefined) {
-    const allowed = 'the receipt of a receive, unchanged'
-    const violation = { field: 'receipt', given: 'another value', allowed }
-    throw MillraceError.invalid([violation], 'receipt_invalid')
-  }
+  if (typeof receipt !== 'string') throw receiptInvalid()
   const jobs = supported(setup.backend.jobs)
   const job = await jobs.read({ id })
   if (job === undefined) throw new MillraceError('job_not_found')
@@ -181,7 +176,15 @@ async function leasedJob(setup: JobReportsSetup, id: string, { receipt }: Report
 
 /** The jobs of a deleted queue are still kept, but no receipt is for them. */
 function unlessQueueIsGone(error: unknown): undefined {
-  if (!(error instanceof MillraceError) || error.code !== 'queue_not_found') throw error
+  if (!(error instanceof MillraceError)) throw error
+  if (error.code === 'receipt_invalid') throw receiptInvalid()
+  if (error.code !== 'queue_not_found') throw error
+}
+
+function receiptInvalid(): MillraceError {
+  const allowed = 'the receipt of a receive, unchanged'
+  const violation = { field: 'receipt', given: 'another value', allowed }
+  return MillraceError.invalid([violation], 'receipt_invalid')
 }
 
 function typeOf({ job, queue }: Leased): JobType | undefined {

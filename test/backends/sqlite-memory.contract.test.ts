@@ -7,7 +7,8 @@ import {
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'
 
 describeBackendContract({
-  name: 'SQLite in memory, as tests use it',
+  // Answers come late, so that a rule that does not wait for one fails.
+  name: 'SQLite in memory',
   describe,
   test,
   open: openHarness,
@@ -15,7 +16,11 @@ describeBackendContract({
 
 async function openHarness(): Promise<ContractHarness> {
   const ports = virtualPorts()
-  const { backend } = await openRecordingSqlite({ file: memoryFile, ports })
+  const { backend } = await openRecordingSqlite({
+    file: memoryFile,
+    ports,
+    answersLate: true,
+  })
   return {
     backend,
     advance: (ms) => ports.clock.advance(ms),

@@ -25,15 +25,10 @@ const notOfJobs: readonly { readonly statement: RegExp; readonly reason: string 
     statement: /^UPDATE message SET [\w ,=?]+ WHERE sequence = \? AND token = \? AND state = 1$/,
     reason: 'jobs are not received by attempt id',
   },
-  { statement: /^DELETE FROM message .* AND job_type IS NULL AND/, reason: 'not for jobs' },
+  { statement: /^DELETE FROM message .* AND job_type IS NULL$/, reason: 'not for jobs' },
   {
     statement: /^DELETE FROM message .* \(job_type IS NULL OR \?\)/,
     reason: 'a job that is completed late has its end written down by its token first',
-  },
-  {
-    statement:
-      /^DELETE FROM message WHERE sequence = \? .* body IS NOT NULL AND group_name IS NULL AND unit IS NULL$/,
-    reason: 'the end of the job was just written down by a statement that compares the token',
   },
   {
     statement: /^DELETE FROM message WHERE sequence BETWEEN/,

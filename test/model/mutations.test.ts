@@ -29,11 +29,6 @@ const repeated: readonly { readonly statement: RegExp; readonly reason: string }
     reason: 'a repeated receive attempt has just read these rows by their tokens',
   },
   {
-    statement:
-      /^DELETE FROM message WHERE sequence = \? .* AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL$/,
-    reason: 'the end of the job was just written down by a statement that compares the token',
-  },
-  {
     statement: /^DELETE FROM message WHERE sequence BETWEEN/,
     reason: 'the ends of the jobs were just written down by a statement that compares the tokens',
   },

@@ -1,6 +1,6 @@
 /** The statements of the engine that compare a lease's token, and what takes such a comparison out. */
 import { DatabaseSync } from 'node:sqlite'
-import { declaredStatements } from '../../src/backends/sqlite/driver/statements.ts'
+import { declaredStatements, textFor } from '../../src/engine/statements.ts'
 // Loads the modules that declare them.
 import '../../src/backends/sqlite/index.ts'
 
@@ -10,7 +10,9 @@ const { prepare } = DatabaseSync.prototype
 
 /** The texts of all statements of the engine that compare a token. */
 export function statementsWithComparison(): readonly string[] {
-  return declaredStatements.map(({ sql }) => sql).filter((sql) => comparison.test(sql))
+  return declaredStatements
+    .map((statement) => textFor('sqlite', statement))
+    .filter((sql) => comparison.test(sql))
 }
 
 /** From now on the statement is prepared without its comparison. */

@@ -36,7 +36,9 @@ export const importRules: readonly ImportRule[] = [
     types: ['observability'],
     outside: ['@standard-schema/spec', 'croner'],
   },
-  { part: 'backends/sqlite', parts: ['core', 'backends'], outside: ['node:'] },
+  // Hashes bodies and payloads; no driver.
+  { part: 'engine', parts: ['core', 'backends'], outside: ['node:'] },
+  { part: 'backends/sqlite', parts: ['core', 'backends', 'engine'], outside: ['node:'] },
   { part: 'sealing', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'sqs', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'templates', parts: ['core', 'contracts', 'sqs'], outside: ['node:', 'yaml'] },

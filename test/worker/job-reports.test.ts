@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
 import type { Backend, Delivery } from '../../src/backends/backend.ts'
-import { formatReceipt, parseReceipt } from '../../src/core/receipt.ts'
 import { defineApp, jobs } from '../../src/index.ts'
 import { createJobReports, type JobReports } from '../../src/worker/job-reports.ts'
 import { academy as courses, statesOf } from '../flows/academy.ts'
@@ -211,15 +210,13 @@ describe('a report is refused, and changes nothing,', () => {
     for (const report of reportsOf(reports, 'no-job', receipt)) {
       await assert.rejects(report(), { code: 'job_not_found' })
     }
-    for (const mangled of ['', 'r1', `${receipt}1`, receipt.slice(0, -1)]) {
+    // The next receipt cannot be worked out from this one.
+    const [prefix, ...numbers] = receipt.split('-')
+    const forged = [prefix, ...numbers.map((number) => `${Number(number) + 1}`)].join('-')
+    for (const mangled of ['', 'r1', `${receipt}1`, receipt.slice(0, -1), forged]) {
       for (const report of reportsOf(reports, id, mangled)) {
         await assert.rejects(report(), { code: 'receipt_invalid', message: /^receipt: / })
       }
-    }
-    const parts = parseReceipt(receipt) ?? assert.fail()
-    const forged = formatReceipt({ ...parts, token: parts.token + 7 })
-    for (const report of reportsOf(reports, id, forged)) {
-      assert.equal((await report()).status, 'stale')
     }
     assert.deepEqual((await fate()).slice(0, 2), ['processing', 1])
     assert.equal((await scene.mill.jobs.get(other.id))?.status, 'processing')

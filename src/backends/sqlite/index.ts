@@ -4,11 +4,12 @@
  */
 import type { ClockChange } from '../../core/clock-change.ts'
 import { type Ports, systemPorts } from '../../core/ports.ts'
+import { engineBackend } from '../../engine/engine-backend.ts'
 import type { Backend } from '../backend.ts'
 import { checkedBackend } from '../checked-backend.ts'
 import type { ContentOpening } from './driver/session.ts'
 import { storageError } from './driver/storage-fault.ts'
-import { SqliteBackend } from './sqlite-backend.ts'
+import { SqliteDatabase, type SqliteDatabaseOptions } from './sqlite-database.ts'
 
 export { memoryFile } from './driver/store-place.ts'
 
@@ -32,7 +33,7 @@ const nothingSealed: ContentOpening = { keyIds: [], open: (text) => text }
 
 export async function openSqlite(options: SqliteOptions): Promise<Backend> {
   const { sealing } = options
-  const backend = opened(options, { records: false })
+  const backend = engineBackend(opened(options, { records: false, answersLate: false }))
   if (sealing === undefined) return checkedBackend(backend)
   try {
     return checkedBackend(await sealing.wrap(backend))
@@ -41,26 +42,26 @@ export async function openSqlite(options: SqliteOptions): Promise<Backend> {
   }
 }
 
-export interface RecordingStore extends Pick<SqliteBackend, 'sentMessages'> {
+export interface RecordingStore extends Pick<SqliteDatabase, 'sentMessages'> {
   readonly backend: Backend
 }
 
 /** Opens a store that records what is sent to it. Only this process may use it. */
 export async function openRecordingSqlite(
-  options: Omit<SqliteOptions, 'sealing'>,
+  options: Omit<SqliteOptions, 'sealing'> & Pick<SqliteDatabaseOptions, 'answersLate'>,
 ): Promise<RecordingStore> {
-  const backend = opened(options, { records: true })
-  const sentMessages = backend.sentMessages.bind(backend)
-  return { backend: checkedBackend(backend), sentMessages }
+  const database = opened(options, { records: true, answersLate: options.answersLate ?? false })
+  const backend = checkedBackend(engineBackend(database))
+  return { backend, sentMessages: (request) => database.sentMessages(request) }
 }
 
 function opened(
   { file, ports = systemPorts, busyTimeoutMs = 60_000, sealing, onClockChange }: SqliteOptions,
-  { records }: { readonly records: boolean },
-): SqliteBackend {
+  testing: Required<Pick<SqliteDatabaseOptions, 'records' | 'answersLate'>>,
+): SqliteDatabase {
   const opening = sealing ?? nothingSealed
   try {
-    return new SqliteBackend({ file, ports, busyTimeoutMs, opening, onClockChange, records })
+    return new SqliteDatabase({ file, ports, busyTimeoutMs, opening, onClockChange, ...testing })
   } catch (error) {
     throw storageError(error)
   }

@@ -12,3 +12,14 @@ export function writeOldStore(file: string, schemaVersion: 4 | 6): void {
   db.exec(`PRAGMA user_version = ${schemaVersion}; PRAGMA application_id = ${0x4d694c72};`)
   db.close()
 }
+
+/** A receipt as stores of these versions gave it out: with check digits, and without a secret. */
+export function formerReceipt(receipt: {
+  readonly queueId: number
+  readonly sequence: number
+  readonly token: number
+}): string {
+  const { queueId, sequence, token } = receipt
+  const sum = queueId * 31 + sequence * 1_009 + (token % 9_999_991) * 65_537 + 7
+  return `r1-${queueId}-${sequence}-${token}-${sum % 9_999_991}`
+}

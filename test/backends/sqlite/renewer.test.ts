@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { describe, onTestFinished, test } from 'vitest'
 import type { Backend, Extend, OtherThread } from '../../../src/backends/backend.ts'
+import { openRenewer } from '../../../src/backends/sqlite/driver/lease-renewer.ts'
 import { openSqlite } from '../../../src/backends/sqlite/index.ts'
-import { openRenewer } from '../../../src/backends/sqlite/messages/lease-renewer.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { RenewerRequest, RenewerThread } from './renewer.thread.ts'
 
@@ -135,10 +135,7 @@ describe('the renewer', () => {
 
   test('is named by a module of the store', async () => {
     const { file, otherThread } = await openScene()
-    assert.match(
-      fileURLToPath(otherThread.module),
-      /backends\/sqlite\/messages\/lease-renewer\.ts$/,
-    )
+    assert.match(fileURLToPath(otherThread.module), /backends\/sqlite\/driver\/lease-renewer\.ts$/)
     assert.deepEqual(otherThread.options, { file })
   })
 })

@@ -4,14 +4,13 @@ import { describe, onTestFinished, test } from 'vitest'
 import type { Backend } from '../../../src/backends/backend.ts'
 import type { FlowStatus } from '../../../src/backends/flow-store.ts'
 import { openSqlite } from '../../../src/backends/sqlite/index.ts'
-import { formatReceipt } from '../../../src/core/receipt.ts'
 import { virtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { assertSoundStore } from '../../support/store-inspection.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { writeOldStore } from './old-store.ts'
+import { formerReceipt, writeOldStore } from './old-store.ts'
 
-const heldMessage = formatReceipt({ queueId: 2, sequence: 1, token: 1_099_511_627_777 })
-const heldJob = formatReceipt({ queueId: 3, sequence: 5, token: 1_099_511_627_780 })
+const heldMessage = formerReceipt({ queueId: 2, sequence: 1, token: 1_099_511_627_777 })
+const heldJob = formerReceipt({ queueId: 3, sequence: 5, token: 1_099_511_627_780 })
 const failedJob = 'b392ff6d-e499-8440-8000-000000000004'
 const key = { flow: 'app-dev-pages', id: 'book' } as const
 

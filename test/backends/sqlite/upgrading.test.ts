@@ -4,22 +4,21 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, onTestFinished, test } from 'vitest'
 import type { Backend, Outcome } from '../../../src/backends/backend.ts'
 import { openSqlite } from '../../../src/backends/sqlite/index.ts'
-import { formatReceipt } from '../../../src/core/receipt.ts'
 import { type VirtualClock, virtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { assertSoundStore } from '../../support/store-inspection.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { writeOldStore } from './old-store.ts'
+import { formerReceipt, writeOldStore } from './old-store.ts'
 
 const second = 1_000
 const acknowledge = { kind: 'acknowledge' } as const
 
 /** By queue and body, the receipts that were given out before the upgrade. */
 const receipts = {
-  l4: formatReceipt({ queueId: 2, sequence: 5, token: 1_099_511_627_781 }),
-  l5: formatReceipt({ queueId: 2, sequence: 6, token: 1_099_511_627_782 }),
-  a1: formatReceipt({ queueId: 4, sequence: 11, token: 1_099_511_627_784 }),
-  a2: formatReceipt({ queueId: 4, sequence: 12, token: 1_099_511_627_785 }),
-  x0: formatReceipt({ queueId: 5, sequence: 20, token: 1_099_511_627_788 }),
+  l4: formerReceipt({ queueId: 2, sequence: 5, token: 1_099_511_627_781 }),
+  l5: formerReceipt({ queueId: 2, sequence: 6, token: 1_099_511_627_782 }),
+  a1: formerReceipt({ queueId: 4, sequence: 11, token: 1_099_511_627_784 }),
+  a2: formerReceipt({ queueId: 4, sequence: 12, token: 1_099_511_627_785 }),
+  x0: formerReceipt({ queueId: 5, sequence: 20, token: 1_099_511_627_788 }),
 } as const
 
 class UpgradedStore {

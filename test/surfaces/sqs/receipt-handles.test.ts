@@ -231,7 +231,7 @@ describe.each([
 
   test('refuses garbage', async () => {
     const { scene, queue } = await inHand()
-    for (const handle of ['garbage', 'r1-1-1-1-1', 'x'.repeat(5_000)]) {
+    for (const handle of ['garbage', 'r2-1-1-1', 'x'.repeat(5_000)]) {
       assert.deepEqual(await refusal(call(scene, queue, handle)), {
         code: 'ReceiptHandleIsInvalid',
         message: `The input receipt handle "${handle}" is not a valid receipt handle.`,
@@ -239,13 +239,15 @@ describe.each([
     }
   })
 
-  test('refuses a handle of another queue', async () => {
+  test('refuses a handle of another queue, and one that no receive returned', async () => {
     const { scene, handle } = await inHand()
     const other = await scene.queue('other')
-    assert.deepEqual(await refusal(call(scene, other, handle)), {
-      code: 'ReceiptHandleIsInvalid',
-      message: `The receipt handle "${handle}" is not valid for this queue.`,
-    })
+    for (const refused of [handle, 'r2-1-1-1-1']) {
+      assert.deepEqual(await refusal(call(scene, other, refused)), {
+        code: 'ReceiptHandleIsInvalid',
+        message: `The receipt handle "${refused}" is not valid for this queue.`,
+      })
+    }
   })
 
   test.each([undefined, '', ' '])('needs a handle, and %j is none', async (handle) => {

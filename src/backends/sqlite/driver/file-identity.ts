@@ -7,7 +7,8 @@ import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { MillraceError } from '../../../core/millrace-error.ts'
-import { query, Statements } from './statements.ts'
+import { query } from '../../../engine/statements.ts'
+import { Statements } from './statements.ts'
 import { isCorrupt, isForeign } from './storage-fault.ts'
 
 /** All of them stay where they are for as long as any connection is open. */

@@ -4,7 +4,6 @@ import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Settlement } from '../../backend.ts'
 import { endsTransaction as endsIt, LendingGuard } from './lending-guard.ts'
 import { isDiskFault } from './storage-fault.ts'
-import type { StoreTransaction } from './transaction.ts'
 
 /** Those that are or were lent. */
 const lent = new WeakSet<object>()
@@ -23,12 +22,17 @@ export function isLent(connection: object): boolean {
   return lent.has(connection)
 }
 
+interface LendingTransaction {
+  readonly session: { readonly db: DatabaseSync }
+  wroteRow(): void
+}
+
 /**
  * Runs the caller's own writes last, when nothing of ours can fail any more. The connection is lent: it
  * can be used until the function returns, since the next write on it would be part of another commit.
  */
 export function runOnLentConnection(
-  tx: StoreTransaction,
+  tx: LendingTransaction,
   within: NonNullable<Settlement['within']>,
 ): void {
   // Whatever it writes, the writer has to undo when it throws.

@@ -13,13 +13,15 @@ export function openMemoryDatabase(ids: Ids): DatabaseSync {
   script ??= newStoreScript()
   const db = new DatabaseSync(':memory:')
   db.exec(`PRAGMA temp_store = MEMORY; BEGIN; ${script} COMMIT;`)
-  // The migration chose it at random. It begins every message id, and those follow from the ports.
-  const prefix = ids.next().replaceAll('-', '').slice(0, idPrefixLength)
-  db.prepare('UPDATE store SET id_prefix = ?').run(prefix)
+  // The migrations chose these at random. Message ids and receipts follow from the ports.
+  const digits = ids.next().replaceAll('-', '')
+  const [prefix, key] = [digits.slice(0, idPrefixLength), digits.slice(-receiptKeyLength)]
+  db.prepare('UPDATE store SET id_prefix = ?, receipt_key = ?').run(prefix, key)
   return db
 }
 
 const idPrefixLength = 14
+const receiptKeyLength = 16
 
 function newStoreScript(): string {
   using db = new DatabaseSync(':memory:')

@@ -2,17 +2,23 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Ids } from '../../../core/ports.ts'
-import { requireKeys } from '../keys/known-keys.ts'
-import { MessageIds } from '../messages/message-ids.ts'
-import { type Queue, QueueCache } from '../queues/queue-cache.ts'
+import { Receipts } from '../../../core/receipt.ts'
+import { MessageIds } from '../../../engine/messages/message-ids.ts'
+import type { Queue } from '../../../engine/queues/queue.ts'
+import { query } from '../../../engine/statements.ts'
+import type { ProcessMemory } from '../../../engine/transaction.ts'
 import { boundLog } from './database.ts'
 import { type DiskLimits, pagesMax } from './disk-room.ts'
-import { query, Statements } from './statements.ts'
+import { requireKeys } from './known-keys.ts'
+import { QueueCache } from './queue-cache.ts'
+import { Statements } from './statements.ts'
 import type { StoreClock, WrittenTime } from './store-clock.ts'
 
 const readStore = query<StoreRow>(`
   SELECT last_sequence, last_token, last_generation, clock_ms, queues_version, wall_ms, uptime_ms, boot
   FROM store`)
+
+const readMarks = 'SELECT id_prefix, receipt_key, unsigned_token_max FROM store'
 
 export interface StoreRow extends WrittenTime {
   readonly last_sequence: number
@@ -31,12 +37,14 @@ export interface ContentOpening {
 export class Session extends Statements {
   readonly ids: Ids
   readonly messageIds: MessageIds
+  readonly receipts: Receipts
   readonly queues: QueueCache
   /** Queues that had jobs, where it pays to expect another one. */
   readonly jobQueues: WeakSet<Queue> = new WeakSet()
-  /** Where tenants take turns: the bucket that was served last, by queue. */
-  readonly turns: Map<number, string> = new Map()
+  readonly memory: ProcessMemory = { turns: new Map(), historyPosition: 0 }
   readonly clock: StoreClock
+  /** Set in tests: steps run when their rules wait for them. */
+  answersLate = false
   /** Set where a transaction that changed queues may be rolled back without notice: read them each time. */
   mistrustsQueues = false
   readonly #begin: StatementSync
@@ -58,8 +66,9 @@ export class Session extends Statements {
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
     this.#rollback = db.prepare('ROLLBACK')
-    const prefix = db.prepare('SELECT id_prefix FROM store').get()?.['id_prefix']
-    this.messageIds = new MessageIds(String(prefix))
+    const marks = { ...db.prepare(readMarks).get() }
+    this.messageIds = new MessageIds(String(marks['id_prefix']))
+    this.receipts = new Receipts(String(marks['receipt_key']), Number(marks['unsigned_token_max']))
   }
 
   /** Equal texts may be stored as different ones. */

@@ -3,26 +3,35 @@
  * and the counters of queues are read once at the start and written once at the end.
  */
 
-import type { SQLInputValue } from 'node:sqlite'
-import {
-  noCounts as noQueueCounts,
-  type QueueCounter,
-  queueCounterNames,
-} from '../../../core/queue-counters.ts'
+import type { Ids } from '../../../core/ports.ts'
+import type { Receipts } from '../../../core/receipt.ts'
 import { snakeCase } from '../../../core/snake-case.ts'
-import type { Queue } from '../queues/queue-cache.ts'
+import type { MessageIds } from '../../../engine/messages/message-ids.ts'
+import type { NativeMessages } from '../../../engine/messages/native-messages.ts'
+import type { Queue } from '../../../engine/queues/queue.ts'
+import {
+  change,
+  type Query,
+  query,
+  type Statement,
+  type Value,
+} from '../../../engine/statements.ts'
+import { Answer, type Step } from '../../../engine/steps.ts'
+import type { Switches } from '../../../engine/switches/switches-on.ts'
+import {
+  type CountName,
+  type Counts,
+  countNames,
+  noCounts,
+  type ProcessMemory,
+  type Transaction,
+  type View,
+} from '../../../engine/transaction.ts'
+import { answeringLate } from './late-answers.ts'
+import { runOnLentConnection } from './lent-connection.ts'
+import { SqliteMessages } from './native-messages.ts'
 import type { Session, StoreRow } from './session.ts'
-import { change, type Query, query, type Statement } from './statements.ts'
 import { isBusy } from './storage-fault.ts'
-
-/** Levels and counters of a queue; a transaction gathers what it adds to them. */
-export type Counts = Record<CountName, number>
-
-export type CountName = 'ready' | 'leased' | 'delayed' | QueueCounter
-
-const countNames: readonly CountName[] = ['ready', 'leased', 'delayed', ...queueCounterNames]
-
-const noCounts: Counts = { ready: 0, leased: 0, delayed: 0, ...noQueueCounts }
 
 const countColumns: readonly string[] = countNames.map(snakeCase)
 
@@ -75,7 +84,8 @@ export function withinTransaction<T>(session: Session, apply: (tx: StoreTransact
 
 function joined(session: Session): StoreTransaction {
   const store = session.readStore()
-  return new StoreTransaction(session, store, session.clock.now(store))
+  const tx = new StoreTransaction(session, store, session.clock.now(store))
+  return session.answersLate ? answeringLate(tx) : tx
 }
 
 /** The counts of a queue as they were committed last, or as the open transaction has written them. */
@@ -83,8 +93,14 @@ export function readCounts(session: Session, { id }: Queue): Counts {
   return session.one(sql.readCounts, id) ?? noCounts
 }
 
+/** The store as a rule reads it without a transaction. */
+export function viewOf(session: Session): StoreView {
+  const view = new StoreView(session, session.refresh())
+  return session.answersLate ? answeringLate(view) : view
+}
+
 /** A store at one moment, to be read; a transaction is one. */
-export class StoreView {
+export class StoreView implements View {
   readonly session: Session
   readonly now: number
 
@@ -93,25 +109,65 @@ export class StoreView {
     this.now = now
   }
 
-  one<Row>(query: Query<Row>, ...values: readonly SQLInputValue[]): Row | undefined {
-    return this.session.one(query, ...values)
+  get wallMs(): number {
+    return this.session.clock.wallMs
   }
 
-  all<Row>(query: Query<Row>, ...values: readonly SQLInputValue[]): readonly Row[] {
-    return this.session.all(query, ...values)
+  get ids(): Ids {
+    return this.session.ids
   }
 
-  /** Throws `queue_not_found`. */
-  queue(name: string): Queue {
-    return this.session.queues.require(name)
+  get messageIds(): MessageIds {
+    return this.session.messageIds
   }
 
-  findQueue(name: string): Queue | undefined {
-    return this.session.queues.find(name)
+  get receipts(): Receipts {
+    return this.session.receipts
+  }
+
+  get switches(): Switches {
+    return this.session.queues.switches
+  }
+
+  get memory(): ProcessMemory {
+    return this.session.memory
+  }
+
+  get isSealed(): boolean {
+    return this.session.isSealed
+  }
+
+  open(text: string): string {
+    return this.session.open(text)
+  }
+
+  one<Row>(query: Query<Row>, ...values: readonly Value[]): Step<Row | undefined> {
+    return new Answer(this.session.one(query, ...values))
+  }
+
+  all<Row>(query: Query<Row>, ...values: readonly Value[]): Step<readonly Row[]> {
+    return new Answer(this.session.all(query, ...values))
+  }
+
+  queue(name: string): Step<Queue> {
+    return new Answer(this.session.queues.require(name))
+  }
+
+  findQueue(name: string): Step<Queue | undefined> {
+    return new Answer(this.session.queues.find(name))
+  }
+
+  counts(queue: Queue): Step<Counts> {
+    return new Answer(readCounts(this.session, queue))
+  }
+
+  lastSequence(): Step<number> {
+    return new Answer(this.session.readStore().last_sequence)
   }
 }
 
-export class StoreTransaction extends StoreView {
+export class StoreTransaction extends StoreView implements Transaction {
+  readonly messages: NativeMessages = new SqliteMessages(this)
   #sequence: number
   #token: number
   #generation: number
@@ -143,66 +199,72 @@ export class StoreTransaction extends StoreView {
     return this.#writes
   }
 
-  /** Settings of queues, or kill switches, are other than before. */
   get hasChangedQueues(): boolean {
     return this.#queuesVersion !== this.#versionBefore
   }
 
-  get lastSequence(): number {
-    return this.#sequence
+  override lastSequence(): Step<number> {
+    return new Answer(this.#sequence)
   }
 
-  run(change: Statement, ...values: readonly SQLInputValue[]): void {
+  run(change: Statement, ...values: readonly Value[]): Step<void> {
     this.session.run(change, ...values)
+    return done
   }
 
-  /** Whether the statement changed a row. */
-  changed(change: Statement, ...values: readonly SQLInputValue[]): boolean {
-    return this.session.changed(change, ...values)
+  changed(change: Statement, ...values: readonly Value[]): Step<boolean> {
+    return new Answer(this.session.changes(change, ...values) > 0)
   }
 
-  /** How many rows the statement changed. */
-  changes(change: Statement, ...values: readonly SQLInputValue[]): number {
-    return this.session.changes(change, ...values)
+  changes(change: Statement, ...values: readonly Value[]): Step<number> {
+    return new Answer(this.session.changes(change, ...values))
   }
 
-  nextSequence(): number {
+  nextSequence(): Step<number> {
+    return new Answer(this.takeSequence())
+  }
+
+  takeSequence(): number {
     this.#writes += 1
     return ++this.#sequence
   }
 
-  /** Tokens rise across all queues, so that a later lease always has the higher one. */
-  nextToken(): number {
+  nextToken(): Step<number> {
     this.#writes += 1
-    return ++this.#token
+    return new Answer(++this.#token)
   }
 
   /**
    * Tokens for messages that are leased together: the returned number, plus a message's sequence number.
    * So one statement can give each message its own.
    */
-  nextTokens(firstSequence: number, lastSequence: number): number {
+  takeTokens(firstSequence: number, lastSequence: number): number {
     this.#writes += 1
     const offset = this.#token + 1 - firstSequence
     this.#token = offset + lastSequence
     return offset
   }
 
-  nextGeneration(): number {
+  nextGeneration(): Step<number> {
     this.#writes += 1
-    return ++this.#generation
+    return new Answer(++this.#generation)
   }
 
-  /** Counts the write of a row that no other method counts. */
+  runWithin(within: (connection: object) => void): Step<void> {
+    runOnLentConnection(this, within)
+    return done
+  }
+
   wroteRow(queue?: Queue): void {
     this.#writes += 1
     if (queue !== undefined) this.touched.add(queue.name)
   }
 
-  queuesChanged(): void {
+  queuesChanged(): Step<void> {
     this.#writes += 1
     this.#queuesVersion += 1
     this.session.queues.follow(this.#queuesVersion)
+    return done
   }
 
   count(queue: Queue, name: CountName, change: number): void {
@@ -224,14 +286,12 @@ export class StoreTransaction extends StoreView {
     return counts
   }
 
-  /** Messages that this transaction has let expire so far. */
   get expired(): number {
     let expired = 0
     for (const counts of this.#counts.values()) expired += counts.expired
     return expired
   }
 
-  /** Calls `run` right after the commit, before any promise resolves. */
   afterCommit(run: () => void): void {
     this.#afterCommit.push(run)
   }
@@ -244,14 +304,13 @@ export class StoreTransaction extends StoreView {
     this.gained.add(queue.name)
   }
 
-  /** A counter of a queue as it stands, with what this transaction has changed. */
-  counted(queue: Queue, name: CountName): number {
+  counted(queue: Queue, name: CountName): Step<number> {
     let before = this.#countsBefore.get(queue.id)
     if (before === undefined) {
       before = readCounts(this.session, queue)
       this.#countsBefore.set(queue.id, before)
     }
-    return before[name] + (this.#counts.get(queue.id)?.[name] ?? 0)
+    return new Answer(before[name] + (this.#counts.get(queue.id)?.[name] ?? 0))
   }
 
   commit(): void {
@@ -277,16 +336,18 @@ export class StoreTransaction extends StoreView {
     )
   }
 
-  /** Writes the counters, for statements of this transaction that read them. */
-  writeCounts(): void {
+  writeCounts(): Step<void> {
     for (const [id, counts] of this.#counts) {
-      this.run(sql.addCounts, ...countNames.map((name) => counts[name]), id)
+      this.session.run(sql.addCounts, ...countNames.map((name) => counts[name]), id)
     }
     this.#counts.clear()
     this.#countsBefore.clear()
     this.#latestQueue = undefined
+    return done
   }
 }
+
+const done: Step<void> = new Answer(undefined)
 
 /** Whether others may wait for what has changed: something ready, or room under a ceiling. */
 export function concernsOthers(tx: StoreTransaction): boolean {

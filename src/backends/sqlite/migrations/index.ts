@@ -23,6 +23,7 @@ import { attemptDetails } from './0022-attempt-details.ts'
 import { limitsByKey } from './0023-limits-by-key.ts'
 import { runtimeSchedules } from './0024-runtime-schedules.ts'
 import { budgets } from './0025-budgets.ts'
+import { receiptKey } from './0026-receipt-key.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -51,4 +52,5 @@ export const migrations: readonly string[] = [
   limitsByKey,
   runtimeSchedules,
   budgets,
+  receiptKey,
 ]

@@ -1,14 +1,13 @@
 /** Errors about receipt handles, with the texts of SQS. */
-import { parseReceipt } from '../../../core/receipt.ts'
+import { looksLikeReceipt } from '../../../core/receipt.ts'
 import { invalidValue, missingParameter } from '../refusals.ts'
 import { SqsError } from '../sqs-error.ts'
 
 /** For a handle that no receive returned, or that belongs to another queue. */
 export function handleIsInvalid(handle: string): SqsError {
-  const message =
-    parseReceipt(handle) === undefined
-      ? `The input receipt handle "${handle}" is not a valid receipt handle.`
-      : `The receipt handle "${handle}" is not valid for this queue.`
+  const message = looksLikeReceipt(handle)
+    ? `The receipt handle "${handle}" is not valid for this queue.`
+    : `The input receipt handle "${handle}" is not a valid receipt handle.`
   return new SqsError('ReceiptHandleIsInvalid', message)
 }
 

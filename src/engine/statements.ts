@@ -1,0 +1,64 @@
+/**
+ * Statements as typed constants, beside the rules that run them, in the SQL that all databases understand.
+ * A database prepares a statement when it first runs it, and keeps it. What only one of them needs stands
+ * in a comment that begins with its name, as in `FROM message /*sqlite INDEXED BY message_ready *\/`.
+ *
+ * The schema is ours, so the shape of a row follows from the statement; this is the only place that tells
+ * the compiler so.
+ */
+
+/** What a statement can be given. */
+export type Value = string | number | null
+
+export interface Statement {
+  readonly sql: string
+  /** Its place in the prepared statements of every connection. */
+  readonly slot: number
+  readonly asArrays: boolean
+}
+
+/** A statement that returns rows, also `INSERT`, `UPDATE` and `DELETE` with `RETURNING`. */
+export interface Query<Row> extends Statement {
+  /** Exists for the compiler only. */
+  readonly row?: Row
+}
+
+const declared: Statement[] = []
+
+/** All statements of the modules that are loaded. */
+export const declaredStatements: readonly Statement[] = declared
+
+function declare(sql: string, asArrays: boolean): Statement {
+  const statement = { sql, slot: declared.length, asArrays }
+  declared.push(statement)
+  return statement
+}
+
+export function query<Row>(sql: string): Query<Row> {
+  return declare(sql, false)
+}
+
+/** Its rows are arrays of values, which is faster to read than objects. */
+export function arrayQuery<Values>(sql: string): Query<Values> {
+  return declare(sql, true)
+}
+
+/** A statement that returns no rows. */
+export function change(sql: string): Statement {
+  return declare(sql, false)
+}
+
+/**
+ * A row limit given at run time. With a bare `LIMIT ?` SQLite compiles the statement again whenever a
+ * value is bound, which costs more than the search itself.
+ */
+export const upTo = 'LIMIT CAST(? AS INTEGER)'
+
+/** The text of a statement for one database: what stands in comments for it counts. */
+export function textFor(database: 'sqlite' | 'postgres', { sql }: Statement): string {
+  return sql.replaceAll(hints, (hint, name: string, text: string) =>
+    name === database ? text : hint,
+  )
+}
+
+const hints = /\/\*(sqlite|postgres) (.*?) \*\//gs
