@@ -8,6 +8,7 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -26,7 +27,7 @@ if (command === 'start') {
   process.exitCode = await run('src/cli.ts', ['serve', ...args])
 } else if (command === 'test') {
   install()
-  const missing = installPrograms(['ffmpeg', 'awscli', 'python3-boto3'])
+  const missing = installPrograms(['ffmpeg', 'awscli', 'python3-boto3', 'postgresql', 'pgbouncer'])
   // A missing service is a failure, not a skip.
   if (missing.length > 0) fail(howToInstall(missing))
   process.exitCode = await test()
@@ -134,7 +135,18 @@ function isThere(name) {
   if (name === 'python3-boto3') {
     return spawnSync('/usr/bin/python3', ['-c', 'import boto3']).status === 0
   }
+  // Debian keeps these two outside of the PATH of most users.
+  if (name === 'postgresql') return hasPostgres()
+  if (name === 'pgbouncer' && existsSync('/usr/sbin/pgbouncer')) return true
   return isOnPath(name)
+}
+
+/** The client's package makes the same folders, so only the program that creates a server's data counts. */
+function hasPostgres() {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian) : []
+  const isInstalled = (version) => existsSync(join(debian, version, 'bin', 'initdb'))
+  return versions.some(isInstalled) || isOnPath('initdb')
 }
 
 /** Installs programs from Debian packages if possible, and returns those that are still missing. */
