@@ -20,6 +20,8 @@ const patience = { testTimeout: 60_000, hookTimeout: 60_000, pool: 'forks' as co
 
 export default defineConfig({
   test: {
+    // Once for both projects. It starts servers only for tests that ask for them.
+    globalSetup: 'test/services/global-setup.ts',
     projects: [
       {
         test: {
