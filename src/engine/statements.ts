@@ -56,9 +56,21 @@ export const upTo = 'LIMIT CAST(? AS INTEGER)'
 
 /** The text of a statement for one database: what stands in comments for it counts. */
 export function textFor(database: 'sqlite' | 'postgres', { sql }: Statement): string {
-  return sql.replaceAll(hints, (hint, name: string, text: string) =>
-    name === database ? text : hint,
-  )
+  return sql.replaceAll(hints, (_, name: string, text: string) => (name === database ? text : ''))
 }
 
 const hints = /\/\*(sqlite|postgres) (.*?) \*\//gs
+
+/** The end of an `INSERT` that writes over the row with the same key. */
+export function orReplace(key: string, columns: string): string {
+  const assignments = columns.split(', ').map((column) => `${column} = excluded.${column}`)
+  return `ON CONFLICT (${key}) DO UPDATE SET ${assignments.join(', ')}`
+}
+
+/** The larger and the smaller of several values; null if one of them is, on SQLite. */
+export const greatest = '/*sqlite max *//*postgres greatest */'
+export const least = '/*sqlite min *//*postgres least */'
+
+/** The numbers of a JSON array that is given as one value. */
+export const numbersIn =
+  '/*sqlite (SELECT value FROM json_each(?)) *//*postgres (SELECT value::bigint FROM json_array_elements_text(?::json)) */'

@@ -39,7 +39,7 @@ const keptKeyMs = 3_600_000
 
 const sql = {
   busyQueues: query<{ name: string }>(`
-    SELECT name FROM queue JOIN queue_count ON queue_count.queue = queue.id
+    SELECT name FROM queue JOIN queue_total ON queue_total.queue = queue.id
     WHERE ready > 0 OR leased > 0 OR delayed > 0`),
   discarded: query<Discarded>('SELECT generation, queue FROM discarded_generation LIMIT 1'),
   discardedReady: query<DiscardedRow>(`

@@ -11,7 +11,7 @@ import type {
 import { alarmMetrics } from '../../core/alarm-metrics.ts'
 import type { AlarmState } from '../../core/alarm-rule.ts'
 import { canonicalJson } from '../../core/canonical-json.ts'
-import { change, query } from '../statements.ts'
+import { change, orReplace, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { noteTransition } from './alarm-history.ts'
@@ -25,16 +25,17 @@ const sql = {
   listOfOwner: query<AlarmRow>(`SELECT ${columns} FROM alarm WHERE owner = ? ORDER BY name`),
   find: query<AlarmRow>(`SELECT ${columns} FROM alarm WHERE name = ?`),
   begin: change(`
-    INSERT OR REPLACE INTO alarm (
+    INSERT INTO alarm (
       name, owner, rule, revision, reason, since, declared_at, evaluated_at, replaced, state
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'INSUFFICIENT_DATA')`),
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'INSUFFICIENT_DATA')
+    ${orReplace('name', 'owner, rule, revision, reason, since, declared_at, evaluated_at, replaced, state')}`),
   renew: change('UPDATE alarm SET owner = ?, declared_at = ? WHERE name = ?'),
   forget: change('DELETE FROM alarm WHERE name = ? AND owner = ?'),
   forgetRevision: change('DELETE FROM alarm WHERE name = ? AND revision = ?'),
   evaluate: change(`
     UPDATE alarm SET
       since = CASE WHEN state = ? THEN since ELSE ? END, state = ?, reason = ?, evaluated_at = ?
-    WHERE name = ? AND revision = ? AND state = ? AND ifnull(evaluated_at, 0) < ?`),
+    WHERE name = ? AND revision = ? AND state = ? AND coalesce(evaluated_at, 0) < ?`),
   set: change(`
     UPDATE alarm SET state = ?, reason = ?, since = ?
     WHERE name = ? AND revision = ? AND state = ?`),

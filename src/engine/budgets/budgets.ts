@@ -17,23 +17,26 @@ import type { Page } from '../../backends/stored-message.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { receiptFor } from '../messages/leases.ts'
 import { numberedPage, numberOf } from '../numbered-pages.ts'
-import { change, query, upTo } from '../statements.ts'
+import { change, orReplace, query, upTo } from '../statements.ts'
 import { inTurn, type Steps } from '../steps.ts'
 import { liftSwitch, turnOn } from '../switches/switches.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { addSpending, type SpendingWork, workOf } from './spending.ts'
 
-const columns = 'name AS budget, scope, limit_amount AS "limit", per_ms AS perMs, unit, trips, mode'
+const columns =
+  'name AS budget, scope, limit_amount AS "limit", per_ms AS "perMs", unit, trips, mode'
 
 const sql = {
   find: query<BudgetRow>(`SELECT ${columns} FROM declared_budget WHERE name = ?`),
   list: query<BudgetRow>(`SELECT ${columns} FROM declared_budget ORDER BY name`),
   declare: change(`
-    INSERT OR REPLACE INTO declared_budget (name, scope, limit_amount, per_ms, unit, trips, mode)
-    VALUES (?, ?, ?, ?, ?, ?, ?)`),
+    INSERT INTO declared_budget (name, scope, limit_amount, per_ms, unit, trips, mode)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ${orReplace('name', 'scope, limit_amount, per_ms, unit, trips, mode')}`),
   remove: change('DELETE FROM declared_budget WHERE name = ?'),
   read: query<{ spent: number }>('SELECT spent FROM budget WHERE name = ? AND window_start = ?'),
-  write: change('INSERT OR REPLACE INTO budget (name, window_start, spent) VALUES (?, ?, ?)'),
+  write: change(`INSERT INTO budget (name, window_start, spent) VALUES (?, ?, ?)
+    ${orReplace('name', 'window_start, spent')}`),
   noteReset: change(`
     INSERT INTO budget_reset (budget, by, note, at, spent) VALUES (?, ?, ?, ?, ?)`),
   resets: query<BudgetReset & { readonly number: number }>(`

@@ -13,11 +13,11 @@ const sql = {
   work: query<{ is_job: 0 | 1; unit: number | null }>(`
     SELECT 1 AS is_job, unit FROM finished_job WHERE number = ?
     UNION ALL
-    SELECT job_type IS NOT NULL AS is_job, unit FROM message WHERE sequence = ?
+    SELECT CASE WHEN job_type IS NULL THEN 0 ELSE 1 END AS is_job, unit FROM message WHERE sequence = ?
     LIMIT 1`),
   addToJob: change(`
     INSERT INTO job_spending (number, budget, amount) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`),
+    ON CONFLICT (number, budget) DO UPDATE SET amount = job_spending.amount + excluded.amount`),
   // A flow that has taken the place of a unit is part of the cost of that unit's flow.
   addToFlows: change(`
     INSERT INTO flow_spending (flow, budget, amount)
@@ -28,7 +28,7 @@ const sql = {
       WHERE flow.parent_flow IS NOT NULL
     )
     SELECT flow.number, ?, ? FROM above JOIN flow ON flow.number = above.number WHERE true
-    ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`),
+    ON CONFLICT (flow, budget) DO UPDATE SET amount = flow_spending.amount + excluded.amount`),
   ofJob: query<Spending>('SELECT budget, amount FROM job_spending WHERE number = ?'),
   ofFlow: query<Spending>('SELECT budget, amount FROM flow_spending WHERE flow = ?'),
 }

@@ -14,7 +14,7 @@ import type {
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import { readLeaseStates, receiptFor } from '../messages/leases.ts'
-import { change, query } from '../statements.ts'
+import { change, orReplace, query } from '../statements.ts'
 import { type Steps, some } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { hasFullBatch } from './collecting.ts'
@@ -47,8 +47,9 @@ import {
 
 const sql = {
   noteBatch: change(`
-    INSERT OR REPLACE INTO collector_memory (collector, key, id)
-    SELECT ?, ?, id FROM collector_item WHERE ${inBatch}`),
+    INSERT INTO collector_memory (collector, key, id)
+    SELECT ?, ?, id FROM collector_item WHERE ${inBatch}
+    ${orReplace('collector, key, id', 'expires_at')}`),
   removeKey: change('DELETE FROM collector_key WHERE number = ?'),
   retrigger: change('UPDATE collector_key SET trigger = ? WHERE trigger = ? AND kept = 1'),
   heldBy: query<KeyRow>('SELECT * FROM collector_key WHERE holder_message = ?'),

@@ -4,7 +4,7 @@
  */
 
 import type { NewItem, StagedItem } from '../../backends/collector-store.ts'
-import { change, query, upTo } from '../statements.ts'
+import { change, numbersIn, query, upTo } from '../statements.ts'
 import { Answer, type Step, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import type { KeyRow } from './collector-keys.ts'
@@ -28,10 +28,10 @@ const sql = {
   waiting: query<ItemRow>(`SELECT ${columns} ${waiting} ORDER BY item_order, arrival ${upTo}`),
   staged: query<Staged>(`
     SELECT count(*) AS items, coalesce(sum(bytes), 0) AS bytes, min(staged_at) AS since
-    FROM (SELECT bytes, staged_at ${waiting} ${upTo})`),
+    FROM (SELECT bytes, staged_at ${waiting} ${upTo}) AS waiting`),
   stagedOf: query<Staged & { readonly number: number }>(`
     SELECT key AS number, count(*) AS items, sum(bytes) AS bytes, min(staged_at) AS since
-    FROM collector_item WHERE key IN (SELECT value FROM json_each(?)) GROUP BY key`),
+    FROM collector_item WHERE key IN ${numbersIn} GROUP BY key`),
 }
 
 export interface ItemRow {

@@ -5,7 +5,7 @@
  */
 
 import type { CollectorKey, NewItem } from '../../backends/collector-store.ts'
-import { change, query } from '../statements.ts'
+import { change, orReplace, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { inBatch, stagedItems } from './collector-items.ts'
@@ -21,13 +21,15 @@ const sql = {
     WHERE collector = ? AND key = ? AND id = ? AND (expires_at IS NULL OR expires_at > ?)`),
   note: change(`
     INSERT INTO collector_memory (collector, key, id) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET expires_at = NULL WHERE expires_at <= ?`),
+    ON CONFLICT (collector, key, id) DO UPDATE SET expires_at = NULL WHERE collector_memory.expires_at <= ?`),
   noteAll: change(`
-    INSERT OR REPLACE INTO collector_memory (collector, key, id)
-    SELECT ?, ?, id FROM collector_item WHERE key = ?`),
+    INSERT INTO collector_memory (collector, key, id)
+    SELECT ?, ?, id FROM collector_item WHERE key = ?
+    ${orReplace('collector, key, id', 'expires_at')}`),
   remember: change(`
-    INSERT OR REPLACE INTO collector_memory (collector, key, id, expires_at)
-    SELECT ?, ?, id, ? FROM collector_item WHERE ${inBatch}`),
+    INSERT INTO collector_memory (collector, key, id, expires_at)
+    SELECT ?, ?, id, ? FROM collector_item WHERE ${inBatch}
+    ${orReplace('collector, key, id', 'expires_at')}`),
   forget: change(`
     DELETE FROM collector_memory
     WHERE collector = ? AND key = ? AND id IN (SELECT id FROM collector_item WHERE ${inBatch})`),

@@ -10,7 +10,7 @@ import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import { storeMessage } from '../messages/sending.ts'
 import { leaseEnded } from '../messages/tenants.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, query } from '../statements.ts'
+import { change, numbersIn, query } from '../statements.ts'
 import type { Step, Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { type KeyRow, settingsOf } from './collector-keys.ts'
@@ -24,7 +24,7 @@ const find = `
 
 const sql = {
   find: query<TriggerRow>(`${find} = ?`),
-  findAll: query<TriggerRow>(`${find} IN (SELECT value FROM json_each(?))`),
+  findAll: query<TriggerRow>(`${find} IN ${numbersIn}`),
   postpone: change(`
     UPDATE message SET due_at = ?, held_until = ?
     WHERE sequence = ? AND generation = ? AND state = ${delayed}`),

@@ -25,7 +25,7 @@ const sql = {
   remove: change('DELETE FROM finding WHERE scope = ? AND kind = ? AND place = ? AND id = ?'),
   reported: query<Finding>(`
     SELECT scope, kind, place, id, type, since FROM finding
-    WHERE reported = 1 AND (? IS NULL OR scope = ?) AND (? IS NULL OR kind = ?)
+    WHERE reported = 1 AND (CAST(? AS TEXT) IS NULL OR scope = ?) AND (CAST(? AS TEXT) IS NULL OR kind = ?)
     ORDER BY since, place, id ${upTo}`),
   any: query<unknown>('SELECT 1 FROM finding WHERE scope = ? AND kind = ? LIMIT 1'),
 }

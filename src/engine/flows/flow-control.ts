@@ -32,7 +32,7 @@ const sql = {
   reopen: change(`
     UPDATE flow SET
       status = 'open', ended_at = NULL, failed_unit = NULL, failure = NULL, end_message = NULL,
-      done = done + ?, dead = dead + ?, overdue = coalesce(deadline_at <= ?, 0),
+      done = done + ?, dead = dead + ?, overdue = CASE WHEN deadline_at <= ? THEN 1 ELSE 0 END,
       look_at = CASE WHEN deadline_at > ? THEN deadline_at END
     WHERE number = ? AND status IN ('open', 'failed')`),
   readWork: query<{ work: string }>('SELECT work FROM unit_work WHERE unit = ?'),

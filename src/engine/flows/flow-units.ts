@@ -5,7 +5,7 @@
 
 import type { UnitKey } from '../../backends/flow-store.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import { change, query, type Statement } from '../statements.ts'
+import { change, orReplace, query, type Statement } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 
@@ -50,7 +50,8 @@ export const releaseUnit: Statement = change(
 )
 
 export const keepWork: Statement = change(
-  'INSERT OR REPLACE INTO unit_work (unit, work) VALUES (?, ?)',
+  `INSERT INTO unit_work (unit, work) VALUES (?, ?)
+    ${orReplace('unit', 'work')}`,
 )
 
 export function* findUnit(tx: Transaction, flow: number, id: string): Steps<UnitRow | undefined> {

@@ -11,7 +11,7 @@ import { leaseOrSetAside } from '../messages/leasing.ts'
 import { delayed, leased, type MessageRow } from '../messages/message-rows.ts'
 import { NoisyTenants } from '../messages/tenants.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, query } from '../statements.ts'
+import { change, orReplace, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { findMessage, inboxOf, leaseEnd, leaseMsOf, liveClaim, recordOf } from './inbox.ts'
@@ -19,9 +19,10 @@ import { noteInboxEvent } from './inbox-events.ts'
 
 const sql = {
   putClaim: change(`
-    INSERT OR REPLACE INTO inbox_claim (
+    INSERT INTO inbox_claim (
       sequence, generation, queue, message, token, by, claimed_at, until
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ${orReplace('sequence', 'generation, queue, message, token, by, claimed_at, until')}`),
   openHead: query<{ head: number }>(`
     SELECT head FROM fifo_group WHERE generation = ? AND name = ? AND turn IS NOT NULL`),
 }

@@ -5,7 +5,7 @@
 
 import type { InboxEvent, InboxEventName, InboxRecord } from '../../backends/inbox-store.ts'
 import { inboxEventsMax, inboxHistoryMs } from '../../core/limits.ts'
-import { change, query } from '../statements.ts'
+import { change, greatest, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 
@@ -35,9 +35,10 @@ const sql = {
     SELECT event ${ofMessage} AND by = ? AND event <> 'noted' ORDER BY number DESC LIMIT 1`),
   touchInbox: change(`
     INSERT INTO inbox_queue (queue, last_at) VALUES (?, ?)
-    ON CONFLICT DO UPDATE SET last_at = max(last_at, excluded.last_at)`),
+    ON CONFLICT (queue) DO UPDATE SET
+      last_at = ${greatest}(inbox_queue.last_at, excluded.last_at)`),
   inboxes: query<InboxRecord>(`
-    SELECT inbox_queue.queue AS queue, last_at AS lastAt
+    SELECT inbox_queue.queue AS queue, last_at AS "lastAt"
     FROM inbox_queue JOIN queue ON queue.name = inbox_queue.queue
     ORDER BY inbox_queue.queue`),
   forget: change(`

@@ -3,13 +3,14 @@
 import type { JobLogLine } from '../../backends/job-store.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { LogLine } from '../../core/log-line.ts'
-import { change, query, type Statement } from '../statements.ts'
+import { change, orReplace, query, type Statement } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 
 const sql = {
   addFailure: change(`
-    INSERT OR REPLACE INTO job_failure (number, attempt, failure) VALUES (?, ?, ?)`),
+    INSERT INTO job_failure (number, attempt, failure) VALUES (?, ?, ?)
+    ${orReplace('number, attempt', 'failure')}`),
   failures: query<{ attempt: number; failure: string }>(
     'SELECT attempt, failure FROM job_failure WHERE number = ?',
   ),

@@ -17,7 +17,7 @@ import {
   storePlainJobs,
 } from '../messages/sending.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, query } from '../statements.ts'
+import { change, orReplace, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { encodeDetails } from './job-details.ts'
@@ -29,8 +29,9 @@ const sql = {
   findDebounced: query<{ number: number }>(`
     SELECT number FROM idempotency WHERE scope = ? AND key = ?`),
   rememberKey: change(`
-    INSERT OR REPLACE INTO idempotency (scope, key, number, fingerprint, expires_at, until_ended)
-    VALUES (?, ?, ?, ?, ?, ?)`),
+    INSERT INTO idempotency (scope, key, number, fingerprint, expires_at, until_ended)
+    VALUES (?, ?, ?, ?, ?, ?)
+    ${orReplace('scope, key', 'number, fingerprint, expires_at, until_ended')}`),
   isWaiting: query<unknown>(`
     SELECT 1 FROM message
     WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL AND receive_count = 0

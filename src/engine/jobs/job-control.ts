@@ -39,7 +39,7 @@ const sql = {
     SELECT sequence, ?, ? FROM message
     WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?
       AND job_type IS NOT NULL
-    ON CONFLICT DO UPDATE SET progress = excluded.progress, changed_at = excluded.changed_at`),
+    ON CONFLICT (number) DO UPDATE SET progress = excluded.progress, changed_at = excluded.changed_at`),
 }
 
 export function* cancelJob(tx: Transaction, id: string): Steps<JobRecord> {

@@ -8,7 +8,7 @@ import type { Failure } from '../../core/failure.ts'
 import type { FinishedJobStatus } from '../../core/job-state.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, query } from '../statements.ts'
+import { change, orReplace, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { type NumberedAttempt, storeFailure } from './attempt-details.ts'
@@ -40,8 +40,9 @@ const sql = {
   finishLive: change(`
     ${finish} AND generation = ? AND token = ? AND state = 1 AND due_at > ?`),
   addAttempt: change(`
-    INSERT OR REPLACE INTO job_attempt (number, attempt, started_at, ended_at, outcome, error)
-    VALUES (?, ?, ?, ?, ?, ?)`),
+    INSERT INTO job_attempt (number, attempt, started_at, ended_at, outcome, error)
+    VALUES (?, ?, ?, ?, ?, ?)
+    ${orReplace('number, attempt', 'started_at, ended_at, outcome, error')}`),
   attemptOutcome: query<{ outcome: JobAttempt['outcome'] }>(
     'SELECT outcome FROM job_attempt WHERE number = ? AND attempt = ?',
   ),

@@ -32,9 +32,9 @@ const unreadyMax = 2_000
 const live = (index: string, where: string): Query<LiveRow> =>
   query(`
     SELECT ${liveColumns}, NULL AS discarded
-    FROM message m ${index} CROSS JOIN queue q ON q.generation = m.generation
+    FROM message m ${index} /*sqlite CROSS */ JOIN queue q ON q.generation = m.generation
     WHERE m.generation = ? AND ${where} AND m.job_type IS NOT NULL
-      AND (? IS NULL OR m.job_type = ?) AND (? IS NULL OR m.job_owner = ?)
+      AND (CAST(? AS TEXT) IS NULL OR m.job_type = ?) AND (CAST(? AS TEXT) IS NULL OR m.job_owner = ?)
     ORDER BY m.sequence DESC ${upTo}`)
 const inRange = 'm.sequence < ? AND m.sequence >= ?'
 const isProcessing = `m.state = ${leased} AND m.token <> ${unleasedToken}`
@@ -50,7 +50,7 @@ const sql = {
   finished: query<FinishedRow>(`
     SELECT * FROM finished_job /*sqlite INDEXED BY finished_job_by_queue */
     WHERE queue = ? AND status = ? AND number < ? AND number >= ?
-      AND (? IS NULL OR type = ?) AND (? IS NULL OR owner = ?)
+      AND (CAST(? AS TEXT) IS NULL OR type = ?) AND (CAST(? AS TEXT) IS NULL OR owner = ?)
     ORDER BY number DESC ${upTo}`),
 }
 

@@ -41,7 +41,7 @@ const sql = {
     SELECT sequence, job_type AS type, leased_at AS since FROM (
       SELECT * FROM message /*sqlite INDEXED BY message_due */
       WHERE generation = ? AND state = 1 AND state > 0 AND due_at > ? LIMIT ${leasedMax}
-    )
+    ) AS head
     WHERE job_type IS NOT NULL AND token <> ${unleasedToken} AND leased_at <= ?
     ORDER BY leased_at`),
   latestSwitchEvent: query<{ at: number | null }>('SELECT max(at) AS at FROM kill_switch_event'),

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import type { NewMessage } from '../../backends/backend.ts'
 import { deduplicationWindowMs } from '../../core/limits.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, query } from '../statements.ts'
+import { change, orReplace, query } from '../statements.ts'
 import type { Step, Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 
@@ -13,8 +13,9 @@ const sql = {
     SELECT sequence FROM deduplication
     WHERE generation = ? AND scope = ? AND id = ? AND expires_at > ?`),
   rememberId: change(`
-    INSERT OR REPLACE INTO deduplication (generation, scope, id, sequence, expires_at)
-    VALUES (?, ?, ?, ?, ?)`),
+    INSERT INTO deduplication (generation, scope, id, sequence, expires_at)
+    VALUES (?, ?, ?, ?, ?)
+    ${orReplace('generation, scope, id', 'sequence, expires_at')}`),
 }
 
 export function idForDeduplication({ deduplicationId, sealed, body }: NewMessage): string {

@@ -3,7 +3,7 @@
  * that finding the next group to serve costs the same whatever waits behind a locked one.
  */
 
-import { change, type Query, query } from '../statements.ts'
+import { change, greatest, orReplace, type Query, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { delayed, leased, ready } from './message-rows.ts'
@@ -18,28 +18,31 @@ const sql = {
   gain: change(`
     INSERT INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
     VALUES (?, ?, ?, NULL, 0, ?)
-    ON CONFLICT DO UPDATE SET
-      turn = CASE WHEN head IS NULL AND first_leased IS NULL THEN excluded.turn ELSE turn END,
-      head = coalesce(head, excluded.head)`),
+    ON CONFLICT (generation, name) DO UPDATE SET
+      turn = CASE
+        WHEN fifo_group.head IS NULL AND fifo_group.first_leased IS NULL THEN excluded.turn
+        ELSE fifo_group.turn END,
+      head = coalesce(fifo_group.head, excluded.head)`),
   firstReady: first(ready),
   firstLeased: first(leased),
   read: query<{ returned_at: number }>(
     'SELECT returned_at FROM fifo_group WHERE generation = ? AND name = ?',
   ),
   write: change(`
-    INSERT OR REPLACE INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
-    VALUES (?, ?, ?, ?, ?, ?)`),
+    INSERT INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
+    VALUES (?, ?, ?, ?, ?, ?)
+    ${orReplace('generation, name', 'head, first_leased, returned_at, turn')}`),
   // A group whose messages are all delayed remembers when one of them last returned to ready.
   drop: change(`
     DELETE FROM fifo_group WHERE generation = ? AND name = ?
-      AND (max(returned_at, ?) = 0 OR NOT EXISTS (
+      AND (${greatest}(returned_at, ?) = 0 OR NOT EXISTS (
         SELECT 1 FROM message /*sqlite INDEXED BY message_in_group */
         WHERE message.generation = fifo_group.generation AND group_name = fifo_group.name
           AND state = ${delayed}
       ))`),
   rest: change(`
     UPDATE fifo_group
-    SET head = NULL, first_leased = NULL, turn = NULL, returned_at = max(returned_at, ?)
+    SET head = NULL, first_leased = NULL, turn = NULL, returned_at = ${greatest}(returned_at, ?)
     WHERE generation = ? AND name = ?`),
   firstOpen: query<OpenGroup>(`
     SELECT name, first_leased FROM fifo_group /*sqlite INDEXED BY fifo_group_open */

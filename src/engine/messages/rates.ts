@@ -14,7 +14,7 @@ const sql = {
     SELECT at, count FROM claim_rate WHERE queue = ? AND key = ? AND at > ? ORDER BY at`),
   add: change(`
     INSERT INTO claim_rate (queue, key, at, count, expires_at) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET count = count + excluded.count`),
+    ON CONFLICT (queue, key, at) DO UPDATE SET count = claim_rate.count + excluded.count`),
   forget: change('DELETE FROM claim_rate WHERE queue = ? AND key = ? AND at <= ?'),
 }
 

@@ -6,7 +6,7 @@
 import type { Delivery } from '../../backends/backend.ts'
 import { deduplicationWindowMs } from '../../core/limits.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, query } from '../statements.ts'
+import { change, orReplace, query } from '../statements.ts'
 import { inTurn, type Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { holdLeased } from './expiry.ts'
@@ -16,8 +16,9 @@ const sql = {
   find: query<{ leases: string }>(`
     SELECT leases FROM receive_attempt WHERE generation = ? AND id = ? AND expires_at > ?`),
   remember: change(`
-    INSERT OR REPLACE INTO receive_attempt (generation, id, leases, expires_at)
-    VALUES (?, ?, ?, ?)`),
+    INSERT INTO receive_attempt (generation, id, leases, expires_at)
+    VALUES (?, ?, ?, ?)
+    ${orReplace('generation, id', 'leases, expires_at')}`),
   leasedMessage: query<MessageRow>(`
     SELECT ${messageColumns} FROM message
     WHERE sequence = ? AND generation = ? AND token = ? AND coalesce(held_until, due_at) = ?

@@ -52,7 +52,7 @@ const sql = {
   // message of a job is deleted with the end of the job, or not at all.
   deleteHeld: query<DeletedRow>(`
     DELETE FROM message
-    WHERE sequence = ? AND generation = ? AND token = ? AND (job_type IS NULL OR ?) ${deleted}`),
+    WHERE sequence = ? AND generation = ? AND token = ? AND (job_type IS NULL OR ? = 1) ${deleted}`),
   // The one statement without the token of the receipt, for callers who ask for it: see `anyLease` in
   // the port.
   deletePlainUnheld: query<DeletedRow>(`

@@ -22,7 +22,7 @@ const remarkAfterMs = 60_000
 const sql = {
   add: change(`
     INSERT INTO tenant (generation, name, leased, noisy_until) VALUES (?, ?, ?, 0)
-    ON CONFLICT DO UPDATE SET leased = leased + excluded.leased`),
+    ON CONFLICT (generation, name) DO UPDATE SET leased = tenant.leased + excluded.leased`),
   drop: change('DELETE FROM tenant WHERE generation = ? AND name = ? AND leased <= 0'),
   read: query<TenantRow>(
     'SELECT leased, noisy_until FROM tenant WHERE generation = ? AND name = ?',

@@ -19,7 +19,7 @@ const sql = {
   read: query<{ total: string }>('SELECT total FROM metric_handlers WHERE queue = ?'),
   write: change(`
     INSERT INTO metric_handlers (queue, total) VALUES (?, ?)
-    ON CONFLICT DO UPDATE SET total = excluded.total`),
+    ON CONFLICT (queue) DO UPDATE SET total = excluded.total`),
 }
 
 export function* addToHandlers(

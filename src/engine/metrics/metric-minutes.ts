@@ -27,7 +27,7 @@ const sql = {
   ),
   page: query<CountedRow & { readonly name: string }>(`
     SELECT q.name, ${counterColumns.map((name) => `c.${name}`).join(', ')}, h.total AS handlers
-    FROM queue q JOIN queue_count c ON c.queue = q.id
+    FROM queue q JOIN queue_total c ON c.queue = q.id
       LEFT JOIN metric_handlers h ON h.queue = q.id
     WHERE q.name > ? ORDER BY q.name ${upTo}`),
 }

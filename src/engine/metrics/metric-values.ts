@@ -10,7 +10,7 @@ import type {
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { minuteOf } from '../../core/minutes.ts'
-import { change, query, upTo } from '../statements.ts'
+import { change, greatest, least, query, upTo } from '../statements.ts'
 import { filtered, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 
@@ -19,7 +19,7 @@ const sql = {
   names: query<{ count: number }>('SELECT count(*) AS count FROM metric_name'),
   noteName: query<{ id: number }>(`
     INSERT INTO metric_name (name, count, sum, last, at) VALUES (?, 1, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET count = count + 1, sum = sum + excluded.sum,
+    ON CONFLICT (name) DO UPDATE SET count = metric_name.count + 1, sum = metric_name.sum + excluded.sum,
       last = excluded.last, at = excluded.at
     RETURNING id`),
   latest: query<LatestValue>(`
@@ -27,8 +27,8 @@ const sql = {
     WHERE name > ? ORDER BY name ${upTo}`),
   add: change(`
     INSERT INTO metric_value (name, minute, count, sum, min, max) VALUES (?, ?, 1, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET count = count + 1, sum = sum + excluded.sum,
-      min = min(min, excluded.min), max = max(max, excluded.max)`),
+    ON CONFLICT (name, minute) DO UPDATE SET count = metric_value.count + 1, sum = metric_value.sum + excluded.sum,
+      min = ${least}(metric_value.min, excluded.min), max = ${greatest}(metric_value.max, excluded.max)`),
   read: query<ValueMinute>(`
     SELECT minute, count, sum, min, max FROM metric_value
     WHERE name = (SELECT id FROM metric_name WHERE metric_name.name = ?)

@@ -12,7 +12,7 @@ import { snakeCase } from '../../core/snake-case.ts'
 import { oldestAge } from '../queues/oldest-age.ts'
 import { readStatistics } from '../queues/statistics.ts'
 import type { Statement } from '../statements.ts'
-import { change, query } from '../statements.ts'
+import { change, orReplace, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { addToHandlers, decodeHandlers, encodeHandlers } from './metric-handlers.ts'
@@ -40,22 +40,24 @@ const sql = {
     SELECT q.id, q.name, ${columns.map((name) => `c.${name}`).join(', ')},
       ${columns.map((name) => `c.${name} - coalesce(b.${name}, 0) AS ${name}_since`).join(', ')},
       h.total, h.sampled
-    FROM queue_count c JOIN queue q ON q.id = c.queue
+    FROM queue_total c JOIN queue q ON q.id = c.queue
       LEFT JOIN metric_base b ON b.queue = c.queue
       LEFT JOIN metric_handlers h ON h.queue = c.queue
     WHERE c.queue > ? AND q.created_at < ? AND (
       c.ready > 0 OR c.leased > 0 OR c.delayed > 0 OR coalesce(b.waiting, 0) > 0
       OR ${columns.map((name) => `c.${name} <> coalesce(b.${name}, 0)`).join(' OR ')}
-      OR h.total IS NOT h.sampled
+      OR h.total IS DISTINCT FROM h.sampled
     )
     ORDER BY c.queue LIMIT ${sampleSlice}`),
   setBase: change(`
-    INSERT OR REPLACE INTO metric_base (queue, waiting, ${all}) VALUES (?, ?, ${marks})`),
+    INSERT INTO metric_base (queue, waiting, ${all}) VALUES (?, ?, ${marks})
+    ${orReplace('queue', `waiting, ${all}`)}`),
   // No process writes a minute twice, but the file may be restored to an earlier state.
   write: change(`
-    INSERT OR REPLACE INTO metric_minute (
+    INSERT INTO metric_minute (
       queue, minute, ${all}, ready, leased, delayed, oldest_ready, oldest, handlers
-    ) VALUES (?, ?, ${marks}, ?, ?, ?, ?, ?, ?)`),
+    ) VALUES (?, ?, ${marks}, ?, ?, ?, ?, ?, ?)
+    ${orReplace('queue, minute', `${all}, ready, leased, delayed, oldest_ready, oldest, handlers`)}`),
   anyOld: query<unknown>(`
     SELECT 1 FROM metric_minute /*sqlite INDEXED BY metric_minute_by_age */ WHERE minute < ? LIMIT 1`),
   forget: change(`

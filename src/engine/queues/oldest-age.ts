@@ -34,10 +34,10 @@ const since = (found: string): Query<{ since: number | null }> =>
   query(`
     SELECT min(CASE
       WHEN ${hasExpired} THEN NULL
-      WHEN origin IS NOT NULL THEN origin ->> '$.at'
+      WHEN origin IS NOT NULL THEN /*sqlite origin ->> '$.at' *//*postgres (origin::json ->> 'at')::bigint */
       WHEN receive_count < ${receivesMax} THEN ${sentAt}
     END) AS since
-    FROM (SELECT ${columns} FROM message ${found} LIMIT ${lookMax})`)
+    FROM (SELECT ${columns} FROM message ${found} LIMIT ${lookMax}) AS head`)
 
 const sql = {
   // Nearly always the oldest, since this order is that of sending. After a long delay, it may not be.

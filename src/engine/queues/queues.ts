@@ -21,7 +21,7 @@ import { defaultQueueSettings } from '../../core/queue-settings.ts'
 import { runningBucket } from '../messages/buckets.ts'
 import { endAllDue, endDueForRead } from '../messages/elapsed-time.ts'
 import { blocked, unleasedToken } from '../messages/message-rows.ts'
-import { change, query, upTo } from '../statements.ts'
+import { change, greatest, least, orReplace, query, upTo } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { type Queue, queueFromRow, queueRecord } from './queue.ts'
@@ -40,8 +40,8 @@ const sql = {
   // A lease that outlasts the old retention stays as long as promised.
   prolongHeld: change(`
     UPDATE message SET
-      due_at = min(held_until, ${retentionEnds}),
-      held_until = nullif(max(held_until, ${retentionEnds}), ${retentionEnds})
+      due_at = ${least}(held_until, ${retentionEnds}),
+      held_until = nullif(${greatest}(held_until, ${retentionEnds}), ${retentionEnds})
     WHERE generation = ? AND state > 0 AND state < ${blocked} AND held_until IS NOT NULL
       AND job_type IS NULL`),
   shortenDue: change(`
@@ -59,13 +59,14 @@ const sql = {
   removeCounts: change('DELETE FROM queue_count WHERE queue = ?'),
   removeRate: change('DELETE FROM claim_rate WHERE queue = ?'),
   discard: change('INSERT INTO discarded_generation (generation, queue) VALUES (?, ?)'),
-  insertTombstone: change('INSERT OR REPLACE INTO deleted_queue (name, deleted_at) VALUES (?, ?)'),
+  insertTombstone: change(`INSERT INTO deleted_queue (name, deleted_at) VALUES (?, ?)
+    ${orReplace('name', 'deleted_at')}`),
   deletedAt: query<{ deleted_at: number }>('SELECT deleted_at FROM deleted_queue WHERE name = ?'),
   removeTombstone: change('DELETE FROM deleted_queue WHERE name = ?'),
   list: query<Readonly<Record<string, unknown>>>(`
     SELECT * FROM queue
     WHERE name > ? AND substr(name, 1, length(?)) = ?
-      AND (? = '' OR instr(name, '${namespaceEnd}') = 0) ORDER BY name ${upTo}`),
+      AND (? = '' OR /*sqlite instr *//*postgres strpos */(name, '${namespaceEnd}') = 0) ORDER BY name ${upTo}`),
   listSources: query<Readonly<Record<string, unknown>>>(`
     SELECT * FROM queue WHERE dead_letter = ? AND name > ? ORDER BY name ${upTo}`),
 }

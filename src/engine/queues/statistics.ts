@@ -40,7 +40,7 @@ const sql = {
   ownExpired: query<{ readonly count: number }>(ownExpired('count(*) AS count')),
   // Only what is leased can have lost its last attempt.
   sources: query<{ readonly name: string }>(`
-    SELECT name FROM queue JOIN queue_count ON queue_count.queue = queue.id
+    SELECT name FROM queue JOIN queue_total ON queue_total.queue = queue.id
     WHERE dead_letter = ? AND leased > 0`),
 }
 

@@ -7,9 +7,9 @@ import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 
 export const columns = `
-  name AS schedule, scope, rule, definition, next_at AS nextAt, last_at AS lastAt, ticks, skipped, failed,
-  last_error AS lastError, paused_at AS pausedAt, paused_by AS pausedBy, resumed_at AS resumedAt,
-  resumed_by AS resumedBy, ran_at AS ranAt, ran_by AS ranBy`
+  name AS schedule, scope, rule, definition, next_at AS "nextAt", last_at AS "lastAt", ticks, skipped, failed,
+  last_error AS "lastError", paused_at AS "pausedAt", paused_by AS "pausedBy", resumed_at AS "resumedAt",
+  resumed_by AS "resumedBy", ran_at AS "ranAt", ran_by AS "ranBy"`
 
 const sql = {
   find: query<ScheduleRecord>(`SELECT ${columns} FROM schedule WHERE name = ?`),

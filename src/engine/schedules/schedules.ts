@@ -11,7 +11,7 @@ import type {
   ScheduleRecord,
 } from '../../backends/schedule-store.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import { change, query, upTo } from '../statements.ts'
+import { change, least, query, upTo } from '../statements.ts'
 import { filtered, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import {
@@ -23,7 +23,7 @@ import {
   removeEnded,
 } from './schedule-rows.ts'
 
-const page = 'name >= ? AND name < ? AND (? IS NULL OR scope = ?)'
+const page = 'name >= ? AND name < ? AND (CAST(? AS TEXT) IS NULL OR scope = ?)'
 
 const sql = {
   add: change(`
@@ -32,7 +32,7 @@ const sql = {
     UPDATE schedule SET rule = ?, next_at = ?, declared_at = ? WHERE name = ?`),
   // A next tick that is too far away was worked out while the clock was ahead.
   renew: change(`
-    UPDATE schedule SET declared_at = ?, next_at = min(next_at, coalesce(?, next_at))
+    UPDATE schedule SET declared_at = ?, next_at = ${least}(next_at, coalesce(?, next_at))
     WHERE name = ? AND scope = ? AND rule = ?`),
   abandoned: query<{ name: string }>(`
     SELECT name FROM schedule /*sqlite INDEXED BY schedule_declared */

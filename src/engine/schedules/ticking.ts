@@ -16,7 +16,7 @@ import type {
   Ticks,
 } from '../../backends/schedule-store.ts'
 import { refuseEmitted, storeEmitted } from '../messages/emitting.ts'
-import { change, query, upTo } from '../statements.ts'
+import { change, greatest, query, upTo } from '../statements.ts'
 import { gathered, inTurn, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { columns, findSchedule, recordOf, removeEnded, storedDefinition } from './schedule-rows.ts'
@@ -46,8 +46,8 @@ const sql = {
       FROM found WHERE found.target IS NOT NULL
     )
     SELECT target,
-      (SELECT min(next_at) FROM ${waiting} AND target = found.target AND next_at <= ?) AS dueAt,
-      (SELECT min(next_at) FROM ${waiting} AND target = found.target AND next_at > ?) AS nextAt
+      (SELECT min(next_at) FROM ${waiting} AND target = found.target AND next_at <= ?) AS "dueAt",
+      (SELECT min(next_at) FROM ${waiting} AND target = found.target AND next_at > ?) AS "nextAt"
     FROM found WHERE target IS NOT NULL`),
   due: query<ScheduleRecord>(`SELECT ${columns} ${dueOfTarget} ORDER BY next_at ${upTo}`),
   overdue: query<{ name: string; lastError: string | null }>(`
@@ -55,10 +55,10 @@ const sql = {
   report: change('UPDATE schedule SET last_error = ? WHERE name = ?'),
   tick: change(`
     UPDATE schedule SET
-      next_at = ?, last_at = max(coalesce(last_at, ?), coalesce(?, last_at)),
+      next_at = ?, last_at = ${greatest}(coalesce(last_at, ?), coalesce(?, last_at)),
       ticks = ticks + ?, skipped = skipped + ?, failed = failed + ?,
       last_error = coalesce(?, last_error)
-    WHERE name = ? AND rule = ? AND definition IS ? AND next_at = ? AND next_at <= ?
+    WHERE name = ? AND rule = ? AND definition IS NOT DISTINCT FROM ? AND next_at = ? AND next_at <= ?
       AND paused_at IS NULL`),
   noteRun: change('UPDATE schedule SET ran_at = ?, ran_by = ? WHERE name = ?'),
 }

@@ -1,7 +1,7 @@
 /** The records of stacks. */
 
 import type { StackName, StackRecord, WriteStack } from '../../backends/stack-store.ts'
-import { change, query } from '../statements.ts'
+import { change, orReplace, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 
@@ -10,7 +10,8 @@ const columns = 'name AS stack, document, written_at AS writtenAt'
 const sql = {
   byName: query<StackRecord>(`SELECT ${columns} FROM stack WHERE name = ?`),
   all: query<StackRecord>(`SELECT ${columns} FROM stack ORDER BY name`),
-  write: change('INSERT OR REPLACE INTO stack (name, document, written_at) VALUES (?, ?, ?)'),
+  write: change(`INSERT INTO stack (name, document, written_at) VALUES (?, ?, ?)
+    ${orReplace('name', 'document, written_at')}`),
 }
 
 export function* readStack(view: View, { stack }: StackName): Steps<StackRecord | undefined> {

@@ -11,7 +11,7 @@ import type {
 } from '../../backends/switch-store.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { numberedPage, numberOf } from '../numbered-pages.ts'
-import { change, query, upTo } from '../statements.ts'
+import { change, orReplace, query, upTo } from '../statements.ts'
 import { Answer, type Step, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 
@@ -20,8 +20,9 @@ const lookedAt = 1_000
 
 const sql = {
   set: change(`
-    INSERT OR REPLACE INTO kill_switch (scope, value, mode, by, note, set_at, until)
-    VALUES (?, ?, ?, ?, ?, ?, ?)`),
+    INSERT INTO kill_switch (scope, value, mode, by, note, set_at, until)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ${orReplace('scope, value', 'mode, by, note, set_at, until')}`),
   remove: change('DELETE FROM kill_switch WHERE scope = ? AND value = ?'),
   note: change(`
     INSERT INTO kill_switch_event (scope, value, event, mode, by, note, at, until)

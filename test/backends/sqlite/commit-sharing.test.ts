@@ -136,7 +136,7 @@ describe('an operation that fails', () => {
     onStore(async (backend) => {
       // The second statement of a FIFO send fails, after the message was already inserted.
       watchStatements((sql) => {
-        if (sql.includes('INSERT OR REPLACE INTO deduplication')) throw sqliteError(constraint)
+        if (sql.includes('INSERT INTO deduplication')) throw sqliteError(constraint)
       })
       const results = await Promise.allSettled([
         send(backend, 'before'),

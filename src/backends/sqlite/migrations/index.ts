@@ -24,6 +24,7 @@ import { limitsByKey } from './0023-limits-by-key.ts'
 import { runtimeSchedules } from './0024-runtime-schedules.ts'
 import { budgets } from './0025-budgets.ts'
 import { receiptKey } from './0026-receipt-key.ts'
+import { queueTotals } from './0027-queue-totals.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -53,4 +54,5 @@ export const migrations: readonly string[] = [
   runtimeSchedules,
   budgets,
   receiptKey,
+  queueTotals,
 ]
