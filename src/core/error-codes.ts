@@ -107,6 +107,10 @@ export const errorCodes = {
   aborted: { retryable: true, message: 'The operation was aborted before it began.' },
   store_closed: { retryable: false, message: 'The store is closed.' },
   store_busy: { retryable: true, message: 'Another process locked the store for too long.' },
+  store_unreachable: {
+    retryable: true,
+    message: 'The database server cannot be reached. The call can be repeated.',
+  },
   store_full: { retryable: true, message: 'The disk that holds the store is full.' },
   store_failed: {
     retryable: true,

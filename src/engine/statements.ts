@@ -52,7 +52,7 @@ export function change(sql: string): Statement {
  * A row limit given at run time. With a bare `LIMIT ?` SQLite compiles the statement again whenever a
  * value is bound, which costs more than the search itself.
  */
-export const upTo = 'LIMIT CAST(? AS INTEGER)'
+export const upTo = 'LIMIT CAST(? AS BIGINT)'
 
 /** The text of a statement for one database: what stands in comments for it counts. */
 export function textFor(database: 'sqlite' | 'postgres', { sql }: Statement): string {

@@ -39,6 +39,7 @@ export const importRules: readonly ImportRule[] = [
   // Hashes bodies and payloads; no driver.
   { part: 'engine', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'backends/sqlite', parts: ['core', 'backends', 'engine'], outside: ['node:'] },
+  { part: 'backends/postgres', parts: ['core', 'backends', 'engine'], outside: ['pg'] },
   { part: 'sealing', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'sqs', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'templates', parts: ['core', 'contracts', 'sqs'], outside: ['node:', 'yaml'] },

@@ -11,7 +11,7 @@ import { scheduleTrigger, triggerOf, triggerQueue } from './collector-triggers.t
 const sql = {
   overdue: query<KeyRow>(`
     SELECT * FROM collector_key /*sqlite INDEXED BY collector_key_by_look */
-    WHERE look_at <= ? ORDER BY look_at ${upTo}`),
+    WHERE look_at <= ? ORDER BY look_at, number ${upTo}`),
 }
 
 export function* repairKeys(tx: Transaction, request: RepairKeys): Steps<RepairedKeys> {

@@ -31,7 +31,7 @@ const lookAgainMs = 5_000
 
 const sql = {
   due: query<FlowRow>(`
-    SELECT * FROM flow WHERE look_at <= ? ORDER BY look_at LIMIT ${flowSlice}`),
+    SELECT * FROM flow WHERE look_at <= ? ORDER BY look_at, number LIMIT ${flowSlice}`),
   walkOn: change('UPDATE flow SET swept = ?, look_at = ? WHERE number = ?'),
   lookAfterEnd: change('UPDATE flow SET look_at = ended_at + keep_ms WHERE number = ?'),
   overdue: change(`

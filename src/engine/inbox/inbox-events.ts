@@ -23,7 +23,7 @@ const sql = {
   trim: change(`
     DELETE FROM inbox_event WHERE number IN (
       SELECT number ${ofMessage} AND event <> 'noted'
-      ORDER BY number DESC LIMIT -1 OFFSET ${inboxEventsMax}
+      ORDER BY number DESC LIMIT 9000000000000000 OFFSET ${inboxEventsMax}
     )`),
   latest: query<{ number: number; event: InboxEventName; by: string }>(
     `SELECT number, event, by ${ofMessage} ORDER BY number DESC LIMIT 1`,

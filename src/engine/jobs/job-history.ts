@@ -13,22 +13,36 @@ import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { type NumberedAttempt, storeFailure } from './attempt-details.ts'
 
-/**
- * Copies jobs out of their messages. Its parameters are the queue's name, the status, the result, the error
- * and the time. What follows selects the messages.
- */
-export const finishColumns = `
-  INSERT INTO finished_job (
-    number, queue, type, status, owner, group_name, details, payload, result, error, attempts,
-    created_at, started_at, last_started_at, finished_at, unit
-  )
-  SELECT sequence, ?, job_type, ?, job_owner, group_name, job,
-    coalesce(body, (SELECT b.body FROM message_body b WHERE b.sequence = message.sequence)),
-    ?, ?, receive_count, sent_at,
-    CASE WHEN receive_count > 0 THEN coalesce(first_received_at, leased_at) END,
-    CASE WHEN receive_count > 0 THEN leased_at END, ?, unit
-  FROM message`
-const finish = `${finishColumns} WHERE sequence = ? AND job_type IS NOT NULL`
+/** What is written about the end of a job; each is a parameter, unless it is given. */
+interface EndColumns {
+  readonly queue?: string
+  readonly status?: string
+  readonly result?: string
+  readonly error?: string
+  readonly at?: string
+}
+
+/** Copies jobs out of their messages. What follows says from where. */
+export function finishJobs({
+  queue = '?',
+  status = '?',
+  result = '?',
+  error = '?',
+  at = '?',
+}: EndColumns = {}): string {
+  return `
+    INSERT INTO finished_job (
+      number, queue, type, status, owner, group_name, details, payload, result, error, attempts,
+      created_at, started_at, last_started_at, finished_at, unit
+    )
+    SELECT sequence, ${queue}, job_type, ${status}, job_owner, group_name, job,
+      coalesce(body, (SELECT b.body FROM message_body b WHERE b.sequence = message.sequence)),
+      ${result}, ${error}, receive_count, sent_at,
+      CASE WHEN receive_count > 0 THEN coalesce(first_received_at, leased_at) END,
+      CASE WHEN receive_count > 0 THEN leased_at END, ${at}, unit`
+}
+
+const finish = `${finishJobs()} FROM message WHERE sequence = ? AND job_type IS NOT NULL`
 
 const sql = {
   finish: change(finish),

@@ -5,7 +5,7 @@ import { change, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 
-const columns = 'id, check_value AS "check", added_at AS addedAt'
+const columns = 'id, check_value AS "check", added_at AS "addedAt"'
 
 const sql = {
   list: query<StoredKey>(`SELECT ${columns} FROM encryption_key ORDER BY id`),

@@ -45,7 +45,8 @@ export const elapsedColumns = `sequence, state, sent_at, due_at, group_name, bod
 export function dueIn(state: number, columns: string = elapsedColumns): string {
   return `
     SELECT ${columns} FROM message /*sqlite INDEXED BY message_due */
-    WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?`
+    WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?
+    ORDER BY due_at, sequence`
 }
 
 const sql = {
@@ -60,8 +61,9 @@ const sql = {
   // The time at which a blocked message is due is that of its sending.
   oldestBlocked: query<ElapsedRow>(`
     SELECT ${elapsedColumns} FROM message /*sqlite INDEXED BY message_due */
-    WHERE generation = ? AND state = ${blocked} AND state > 0 ORDER BY due_at LIMIT 1`),
-  ownExpired: query<ElapsedRow>(`${ownExpired(elapsedColumns)} ${upTo}`),
+    WHERE generation = ? AND state = ${blocked} AND state > 0 ORDER BY due_at, sequence LIMIT 1`),
+  ownExpired: query<ElapsedRow>(`
+    ${ownExpired(elapsedColumns)} ORDER BY expires_at, sequence ${upTo}`),
 }
 
 /** Messages that wait and have passed their own expiry. Leases and delays end at their own times. */

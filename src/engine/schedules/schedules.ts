@@ -23,7 +23,7 @@ import {
   removeEnded,
 } from './schedule-rows.ts'
 
-const page = 'name >= ? AND name < ? AND (CAST(? AS TEXT) IS NULL OR scope = ?)'
+const page = 'name >= ? AND name <> ? AND name < ? AND (CAST(? AS TEXT) IS NULL OR scope = ?)'
 
 const sql = {
   add: change(`
@@ -91,16 +91,13 @@ export function* resumeSchedule(
 /** Sorts after every text with the prefix. */
 const lastCharacter = '\u{10FFFF}'
 
-/** Names contain no NUL character, so this is the first text after a name. */
-const justAfter = '\0'
-
 export function* listSchedules(view: View, request: ListSchedules): Steps<Page<ScheduleRecord>> {
   const { scope = null, prefix = '', isDeclared, after, limit } = request
   if (after !== undefined && !after.startsWith(prefix)) throw foreignCursor()
-  // One bound, because with two SQLite may choose the farther one and read from there.
-  const from = after === undefined ? prefix : after + justAfter
+  // One lower bound, because with two SQLite may choose the farther one and read from there.
+  const from = after ?? prefix
   const to = prefix + lastCharacter
-  const rows = yield* view.all(listOf(isDeclared), from, to, scope, scope, limit + 1)
+  const rows = yield* view.all(listOf(isDeclared), from, after ?? '', to, scope, scope, limit + 1)
   const items = rows.slice(0, limit).map(recordOf)
   const last = items.at(-1)
   return rows.length > limit && last !== undefined ? { items, next: last.schedule } : { items }

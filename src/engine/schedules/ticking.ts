@@ -49,9 +49,9 @@ const sql = {
       (SELECT min(next_at) FROM ${waiting} AND target = found.target AND next_at <= ?) AS "dueAt",
       (SELECT min(next_at) FROM ${waiting} AND target = found.target AND next_at > ?) AS "nextAt"
     FROM found WHERE target IS NOT NULL`),
-  due: query<ScheduleRecord>(`SELECT ${columns} ${dueOfTarget} ORDER BY next_at ${upTo}`),
+  due: query<ScheduleRecord>(`SELECT ${columns} ${dueOfTarget} ORDER BY next_at, name ${upTo}`),
   overdue: query<{ name: string; lastError: string | null }>(`
-    SELECT name, last_error AS lastError ${dueOfTarget} ORDER BY next_at LIMIT ${reportedMax}`),
+    SELECT name, last_error AS "lastError" ${dueOfTarget} ORDER BY next_at, name LIMIT ${reportedMax}`),
   report: change('UPDATE schedule SET last_error = ? WHERE name = ?'),
   tick: change(`
     UPDATE schedule SET

@@ -5,7 +5,7 @@ import { change, orReplace, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 
-const columns = 'name AS stack, document, written_at AS writtenAt'
+const columns = 'name AS stack, document, written_at AS "writtenAt"'
 
 const sql = {
   byName: query<StackRecord>(`SELECT ${columns} FROM stack WHERE name = ?`),

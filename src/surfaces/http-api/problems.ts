@@ -250,6 +250,7 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   aborted: 'unavailable',
   store_closed: 'unavailable',
   store_busy: 'unavailable',
+  store_unreachable: 'unavailable',
   store_full: 'unavailable',
   store_failed: 'unavailable',
   store_replaced: 'unavailable',

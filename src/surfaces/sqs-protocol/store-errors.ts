@@ -61,6 +61,7 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   aborted: unavailable,
   store_closed: unavailable,
   store_busy: unavailable,
+  store_unreachable: unavailable,
   store_full: unavailable,
   store_failed: unavailable,
   store_replaced: unavailable,

@@ -13,7 +13,11 @@ CREATE TABLE store (
   id BIGINT PRIMARY KEY CHECK (id = 1),
   id_prefix TEXT COLLATE "C" NOT NULL, -- random; tells the message ids of this store from any other's
   receipt_key TEXT COLLATE "C" NOT NULL, -- the secret that receipts are signed with
-  queues_version BIGINT NOT NULL -- rises with every change of a queue's settings
+  queues_version BIGINT NOT NULL, -- rises with every change of a queue's settings
+  clock_ms BIGINT NOT NULL DEFAULT 0, -- the store's clock, which never runs backwards
+  wall_ms BIGINT NOT NULL DEFAULT 0, -- believed wall time at clock_ms
+  uptime_ms BIGINT NOT NULL DEFAULT 0, -- of the machine that the time comes from, at clock_ms
+  boot TEXT COLLATE "C" -- which boot uptime_ms counts from
 );
 INSERT INTO store VALUES (
   1, substr(replace(gen_random_uuid()::text, '-', ''), 19), substr(replace(gen_random_uuid()::text, '-', ''), 17), 1

@@ -3,7 +3,7 @@
  * Each run of a statement has its price, and binding values is most of it.
  */
 
-import { finishColumns } from '../../../engine/jobs/job-history.ts'
+import { finishJobs } from '../../../engine/jobs/job-history.ts'
 import { runningBucket } from '../../../engine/messages/buckets.ts'
 import type { ContentRow } from '../../../engine/messages/content-row.ts'
 import { hasOwnExpiries } from '../../../engine/messages/expiry.ts'
@@ -57,7 +57,7 @@ const together = `
   sequence BETWEEN ? AND ? AND generation = ? AND token = ? + sequence AND state = 1 AND due_at > ?
   AND ${small}`
 const finish = (rows: string): Statement =>
-  change(`${finishColumns} WHERE ${rows} AND job_type IS NOT NULL`)
+  change(`${finishJobs()} FROM message WHERE ${rows} AND job_type IS NOT NULL`)
 
 const sql = {
   insertMessage: messages(1),

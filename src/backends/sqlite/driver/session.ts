@@ -6,13 +6,13 @@ import { Receipts } from '../../../core/receipt.ts'
 import { MessageIds } from '../../../engine/messages/message-ids.ts'
 import type { Queue } from '../../../engine/queues/queue.ts'
 import { query } from '../../../engine/statements.ts'
+import type { StoreClock, WrittenTime } from '../../../engine/store-clock.ts'
 import type { ProcessMemory } from '../../../engine/transaction.ts'
 import { boundLog } from './database.ts'
 import { type DiskLimits, pagesMax } from './disk-room.ts'
 import { requireKeys } from './known-keys.ts'
 import { QueueCache } from './queue-cache.ts'
 import { Statements } from './statements.ts'
-import type { StoreClock, WrittenTime } from './store-clock.ts'
 
 const readStore = query<StoreRow>(`
   SELECT last_sequence, last_token, last_generation, clock_ms, queues_version, wall_ms, uptime_ms, boot

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import type { ClockChange } from '../../../core/clock-change.ts'
-import { VirtualClock } from '../../../testing/virtual-clock.ts'
+import type { ClockChange } from '../core/clock-change.ts'
+import { VirtualClock } from '../testing/virtual-clock.ts'
 import { believedAfterMs, StoreClock, type WrittenTime } from './store-clock.ts'
 
 const second = 1_000

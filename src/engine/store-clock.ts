@@ -4,8 +4,8 @@
  * is the machine's clock as far as it is believed; schedules go by it. A wall clock that leaves the pace
  * of the monotonic clock is believed only after it has stayed there for a while.
  */
-import type { ClockChange } from '../../../core/clock-change.ts'
-import type { Clock, Uptime } from '../../../core/ports.ts'
+import type { ClockChange } from '../core/clock-change.ts'
+import type { Clock, Uptime } from '../core/ports.ts'
 
 /** Corrections up to this size are followed at once: they are common, and no lease is this short. */
 const stepMsMax = 1_000

@@ -1,0 +1,25 @@
+import { limits } from '../../core/limits.ts'
+import type { Capabilities } from '../capabilities.ts'
+
+export const postgresCapabilities: Capabilities = {
+  name: 'postgres',
+  atomicSettle: true,
+  fifo: true,
+  peek: true,
+  wakesAcrossProcesses: true,
+  receiveAttempts: true,
+  durable: true,
+  trackedJobs: true,
+  callerTransactions: false,
+  fairTenants: true,
+  ceilings: true,
+  killSwitches: true,
+  flows: true,
+  collectors: true,
+  schedules: true,
+  metrics: true,
+  inboxes: true,
+  stacks: true,
+  backups: false,
+  delayMsMax: limits.messageDelayMs.max,
+}

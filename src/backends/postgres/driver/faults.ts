@@ -1,0 +1,43 @@
+/** What the errors of Postgres and of its driver mean. */
+import { MillraceError } from '../../../core/millrace-error.ts'
+
+interface DriverError {
+  readonly code?: string
+  readonly message: string
+}
+
+/** Another transaction was in the way: the rule can run again, and finds what the other one has left. */
+const conflicts: ReadonlySet<string> = new Set([
+  '23505', // a row with this key was stored meanwhile
+  '40001',
+  '40P01',
+  '55P03',
+])
+
+export function isConflict(error: unknown): boolean {
+  return conflicts.has(codeOf(error))
+}
+
+/** The connection is gone, or the server does not take any now. */
+export function isUnreachable(error: unknown): boolean {
+  const code = codeOf(error)
+  if (code.startsWith('08') || code.startsWith('57P')) return true
+  if (/^E[A-Z]+$/.test(code)) return true
+  return error instanceof Error && /^Connection terminated|timeout exceeded/.test(error.message)
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error) || error instanceof MillraceError) return ''
+  return (error as DriverError).code ?? ''
+}
+
+/** The error of the port for one of the driver. */
+export function storageError(error: unknown): Error {
+  if (error instanceof MillraceError) return error
+  const code = codeOf(error)
+  if (isUnreachable(error)) return new MillraceError('store_unreachable', { cause: error })
+  if (code === '53100') return new MillraceError('store_full', { cause: error })
+  if (isConflict(error)) return new MillraceError('store_busy', { cause: error })
+  if (code !== '') return new MillraceError('store_failed', { cause: error })
+  return error instanceof Error ? error : new Error(String(error))
+}
