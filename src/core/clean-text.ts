@@ -16,9 +16,9 @@ const revealing: readonly (readonly [pattern: RegExp, replacement: string])[] = 
     /\b(pass(?:word|wd)?|secret|token|api[_-]?key|authorization|credential)(["']?\s{0,4}[:=]\s{0,4}["']?)[^\s"',;&}]{1,512}/gi,
     `$1$2${hiddenMark}`,
   ],
-  // Not the version in the path of a package, such as zod@4.1.0.
+  // Not the version in the path of a package, such as zod@4.1.0 or scan@v1.2.3.
   [
-    /[\w.+-]{1,64}@(?!\d{1,5}\.\d{1,5}\.\d{1,5}(?![\d.]))[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g,
+    /[\w.+-]{1,64}@(?!v?\d{1,5}\.\d{1,5}\.\d{1,5}(?![\d.]))[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g,
     '[e-mail]',
   ],
 ]

@@ -115,3 +115,103 @@ describe('the failure of an attempt', () => {
     )
   })
 })
+
+describe('the stack of a program in another language', () => {
+  const reported = (name: string, message: string, stack: string): Error =>
+    Object.assign(new Error(message), { name, stack })
+
+  const python = [
+    'Traceback (most recent call last):',
+    '  File "/app/worker.py", line 6, in run',
+    '    charge("4111-1111")',
+    '  File "/app/worker.py", line 3, in charge',
+    '    raise ValueError(f"no card {card}")',
+    'ValueError: no card 4111-1111',
+    '',
+    'The above exception was the direct cause of the following exception:',
+    '',
+    'Traceback (most recent call last):',
+    '  File "/app/worker.py", line 9, in <module>',
+    '    run()',
+    '    ^^^^^',
+    'RuntimeError: cannot charge',
+    '',
+  ]
+
+  it('is kept of Python, with its indentation and without what is secret', () => {
+    const error = reported('RuntimeError', 'cannot charge', python.join('\n'))
+    const { stack, message } = failureOf(error, ['4111-1111'])
+    assert.equal(message, 'cannot charge')
+    const expected = python.filter((line) => line !== '').join('\n')
+    assert.equal(stack, expected.replaceAll('4111-1111', '[hidden]'))
+  })
+
+  it('is kept of Python if the message is short, or quotes frames of JavaScript', () => {
+    const short = reported('KeyError', 'a', 'Traceback (most recent call last):\n  File "/a.py"')
+    assert.equal(failureOf(short).stack, 'Traceback (most recent call last):\n  File "/a.py"')
+    const message = 'node failed: Error: x\n    at run (/a.js:1:1)'
+    const stack = `Traceback (most recent call last):\n  File "/a.py", line 1\nOSError: ${message}`
+    assert.equal(failureOf(reported('OSError', message, stack)).stack, stack)
+  })
+
+  it('is kept of Go, with the paths of modules', () => {
+    const stack = [
+      'goroutine 1 [running]:',
+      'runtime/debug.Stack()',
+      '\t/usr/local/go/src/runtime/debug/stack.go:24 +0x65',
+      'github.com/acme/scan.Read(...)',
+      '\t/go/pkg/mod/github.com/acme/scan@v1.2.3/read.go:12',
+      'main.main()',
+      '\t/app/main.go:12 +0x1d',
+    ].join('\n')
+    const kept = failureOf(reported('error', 'no page 3', stack)).stack
+    assert.equal(kept, stack.replaceAll('\t', '    '))
+  })
+
+  it('is kept of Java, with its causes and without its message', () => {
+    const frames = [
+      '\tat Scan.read(Scan.java:2)',
+      '\tat java.base/java.lang.reflect.Method.invoke(Method.java:569)',
+      'Caused by: java.io.IOException: token=abc123 refused',
+      '\tat Scan.open(Scan.java:3)',
+      '\t... 9 more',
+    ]
+    const stack = ['java.lang.IllegalStateException: no page 3', ...frames].join('\r\n')
+    const kept = failureOf(reported('IllegalStateException', 'no page 3', stack)).stack
+    const expected = frames.join('\n').replaceAll('\t', '    ')
+    assert.equal(kept, expected.replace('abc123', '[hidden]'))
+  })
+
+  it('is empty if only the message was reported', () => {
+    assert.equal(failureOf(reported('ValueError', 'a\nb', 'ValueError: a\nb')).stack, '')
+    assert.equal(failureOf(reported('Error', '', 'Error')).stack, '')
+  })
+
+  it('keeps both ends of a long one, because the error is at the end in some languages', () => {
+    const calls = Array.from({ length: 1_000 }, (_, at) => `  File "/a.py", line ${at}\n    f()`)
+    const stack = ['Traceback (most recent call last):', ...calls, 'RecursionError: deep']
+    const kept = failureOf(reported('RecursionError', 'deep', stack.join('\n'))).stack.split('\n')
+    assert.equal(kept[0], 'Traceback (most recent call last):')
+    assert.equal(kept[1], '  File "/a.py", line 0')
+    assert.deepEqual(kept.slice(-3), [
+      '  File "/a.py", line 999',
+      '    f()',
+      'RecursionError: deep',
+    ])
+    assert.equal(kept.length, 61)
+    assert.include(kept, '… 1942 lines left out …')
+  })
+
+  it('is bounded and cleaned, however long its lines are', () => {
+    const secret = 'topsecret'.repeat(50)
+    const line = `File "${'x"'.repeat(200)}" ${secret} Bearer ${'abcdefgh'.repeat(20)}`
+    const texts = [Array.from({ length: 300 }, () => line).join('\n'), line.repeat(100)]
+    for (const text of texts) {
+      const failure = failureOf(reported('Error', 'long', text), [secret])
+      const json = JSON.stringify(failure)
+      assert.notMatch(json, /topsecret|abcdefgh/)
+      assert.isAtMost(json.length, 16_384)
+      assert.isAtLeast(failure.stack.length, 100)
+    }
+  })
+})

@@ -6,12 +6,16 @@ import { cleanText, cutText, oneLine } from './clean-text.ts'
 import { messageOf, nameOf, readField } from './error-summary.ts'
 import { isError } from './is-error.ts'
 import { limits } from './limits.ts'
+import { stackLines } from './stack-lines.ts'
 
 /** One error of a chain of causes. */
 export interface ErrorDetails {
   readonly name: string
   readonly message: string
-  /** The frames of its stack, one per line, without those inside Node and of the worker. Empty if there are none. */
+  /**
+   * The frames of its stack, one per line, without those inside Node and of the worker. Of other languages,
+   * the lines of the stack. Empty if there are none.
+   */
   readonly stack: string
   /** The `code` of the error, such as `ECONNREFUSED`, if it has one. */
   readonly code?: string
@@ -23,15 +27,9 @@ export interface Failure extends ErrorDetails {
 }
 
 const causesMax = 5
-const framesMax = 30
-const frameLengthMax = 256
 const nameLengthMax = 128
 /** Of all texts together. Quotation marks and line breaks take two characters of JSON. */
 const textMax = 8_192
-
-/** From here on, the frames show how the worker called the handler. */
-const calledByWorker =
-  /^\s+at (?:async )?(?:(?:Job|Batch)Runner\.|(?:#\w+|call|calledWith) \(.*[\\/]worker[\\/](?:job|batch)-runner\.[jt]s:)/
 
 /** @param hide values that a contract marks as secret or personal */
 export function failureOf(error: unknown, hide: readonly string[] = []): Failure {
@@ -86,17 +84,7 @@ function codeOf(error: unknown, hide: readonly string[]): string | undefined {
 function stackOf(error: unknown, hide: readonly string[]): string {
   const stack = isError(error) ? readField(error, 'stack') : undefined
   if (typeof stack !== 'string') return ''
-  // The stack begins with the message, which may look like a frame.
-  const message = messageOf(error)
-  const start = stack.includes(message) ? stack.indexOf(message) + message.length : 0
-  const frames = cleanText(stack.slice(start), hide)
-    .split('\n')
-    .filter((line) => /^\s+at /.test(line) && !/[( ]node:/.test(line))
-  const own = frames.findIndex((frame) => calledByWorker.test(frame))
-  const kept = frames
-    .slice(0, own < 0 ? framesMax : Math.min(own, framesMax))
-    .map((frame) => cutText(oneLine(frame), frameLengthMax))
-  return kept.join('\n')
+  return stackLines({ stack, message: messageOf(error), hide }).join('\n')
 }
 
 /** Keeps line breaks, and removes other control characters. */

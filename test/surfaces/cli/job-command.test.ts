@@ -95,6 +95,20 @@ describe('jobs', () => {
     )
   })
 
+  test('are shown with the stacks that programs in other languages report', async () => {
+    const { mill, read, good } = await withJobs()
+    const { id } = await mill.jobs.enqueue('basic', 'CHARGE', payload)
+    const { messages } = await read('message', 'receive', basic)
+    const stack = 'Traceback (most recent call last):\n  File "/app/worker.py", line 3, in charge\n'
+    const error = { name: 'ValueError', message: 'no bank', stack: `${stack}ValueError: no bank` }
+    await mill.reports.fail(id, { receipt: messages[0].receipt, error })
+    const sheet = await good('job', 'show', id)
+    assert.match(
+      sheet,
+      /\n {2}ValueError: no bank\n {6}Traceback \(most.*\n {8}File "\/app\/worker\.py", line 3/,
+    )
+  })
+
   test('show what is secret only to those who ask for it', async () => {
     const { read, good, failed } = await withJobs()
     assert.doesNotMatch(await good('job', 'show', failed), /4111/)

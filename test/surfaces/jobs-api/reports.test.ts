@@ -60,6 +60,19 @@ describe('the holder of a job', () => {
     assert.equal(users.attempts[0].error_message, 'The attempt could not be completed.')
   })
 
+  test('reports a failure with the stack of its own language', async () => {
+    const { report, scene, id } = await held()
+    const stack = [
+      'Traceback (most recent call last):',
+      '  File "/app/worker.py", line 12, in scan',
+      '    raise ValueError("upside down")',
+      'ValueError: upside down',
+    ].join('\n')
+    await report('fail', { error: { ...error, stack: `${stack}\n` } })
+    const { body } = await scene.call(`/jobs/${id}/attempts`, { key: keys.admin })
+    assert.equal(body.attempts[0].failure.stack, stack)
+  })
+
   test('reports a failure for good, or with its own wait', async () => {
     const final = await held()
     assert.deepEqual((await final.report('fail', { error, retry: false })).body, {
