@@ -19,9 +19,12 @@ const onlyName = /^\w*Error(?:: .*)?\s*$/
 /** Lines that no stack of JavaScript has. The message of such an error may quote frames of JavaScript. */
 const foreign = /^(?:Traceback \(most recent call last\):|goroutine \d+ |\tat )/m
 
-/** From here on, the frames show how the worker called the handler. */
+/**
+ * From here on, the frames show how the worker called the handler, or a middleware around it. These are
+ * functions of `src/worker`.
+ */
 const calledByWorker =
-  /^\s+at (?:async )?(?:(?:Job|Batch)Runner\.|(?:#\w+|call|calledWith) \(.*[\\/]worker[\\/](?:job|batch)-runner\.[jt]s:)/
+  /^\s+at (?:async )?(?:(?:Job|Batch)Runner\.|(?:#\w+|callHandler|callLayer|calledWith) \(.*[\\/]worker[\\/](?:(?:job|batch)-runner|middleware)\.[jt]s:)/
 
 export interface StackSource {
   readonly stack: string

@@ -142,10 +142,10 @@ export class BatchRunner {
     const items = attempts.map(({ context }) => context)
     const { queue, type } = first.context
     const context = new BatchAttemptContext(shared, { queue, type, items, hide })
-    const call = (): unknown => calledWith(batch, context)
+    const callHandler = (): unknown => calledWith(batch, context)
     let returned: unknown
     try {
-      returned = layers.length === 0 ? call() : withMiddleware(layers, call)(context)
+      returned = layers.length === 0 ? callHandler() : withMiddleware(layers, callHandler)(context)
     } catch (error) {
       return { how: 'threw', error }
     }

@@ -153,19 +153,17 @@ export class JobRunner {
     }
   }
 
-  #handle({ context, work }: Attempt): HandlerEnd | Promise<HandlerEnd> {
+  #handle({ context, work: { handler, timeoutMs } }: Attempt): HandlerEnd | Promise<HandlerEnd> {
     const { layers } = this.#setup
+    const callHandler = (): unknown => handler(context.payload, context)
     let returned: unknown
     try {
-      returned =
-        layers.length === 0
-          ? work.handler(context.payload, context)
-          : withMiddleware(layers, () => work.handler(context.payload, context))(context)
+      returned = layers.length === 0 ? callHandler() : withMiddleware(layers, callHandler)(context)
     } catch (error) {
       return { how: 'threw', error }
     }
     return isThenable(returned)
-      ? this.#running.wait(context, work.timeoutMs, returned)
+      ? this.#running.wait(context, timeoutMs, returned)
       : { how: 'returned', value: returned }
   }
 }

@@ -25,8 +25,8 @@ type Run = (context: MiddlewareContext) => Promise<unknown> | unknown
 
 /** The first layer is the outermost. */
 export function withMiddleware(layers: readonly Middleware[], run: Run): Run {
-  return layers.reduceRight<Run>(
-    (inner, layer) => (context) => {
+  return layers.reduceRight<Run>((inner, layer) => {
+    const callLayer: Run = (context) => {
       let called = false
       return layer(context, async () => {
         if (called) {
@@ -37,7 +37,7 @@ export function withMiddleware(layers: readonly Middleware[], run: Run): Run {
         called = true
         return inner(context)
       })
-    },
-    run,
-  )
+    }
+    return callLayer
+  }, run)
 }

@@ -100,6 +100,42 @@ describe('a failed attempt', () => {
     assert.doesNotMatch(JSON.stringify(attempts), /4111/)
   })
 
+  const passing: Middleware = (_, next) => next()
+  const waiting: Middleware = async (_, next) => await next()
+
+  test.each([
+    ['without middleware', []],
+    ['with middleware', [passing]],
+    ['with layers of middleware', [waiting, passing, waiting]],
+  ])('has only frames of the program in its stack, %s', async (_, use) => {
+    const { events, run } = await bank(cannot, { use })
+    await run()
+    const stack = events.at(-1)?.failure?.stack ?? ''
+    assert.match(stack, /^at cannot \(.*worker-failures\.test\.ts:\d+:\d+\)$/)
+  })
+
+  test('has only frames of the program in its stack if it fails later', async () => {
+    const later = async (): Promise<void> => {
+      await Promise.resolve()
+      cannot()
+    }
+    const { events, run } = await bank(later, { use: [waiting, passing, waiting] })
+    await run()
+    const frames = (events.at(-1)?.failure?.stack ?? '').split('\n')
+    assert.ok(frames.length > 0 && frames.every((frame) => /worker-failures\.test\.ts/.test(frame)))
+  })
+
+  test('has only frames of the program in its stack if a middleware throws', async () => {
+    const refusing: Middleware = () => cannot()
+    const { events, run } = await bank(() => undefined, { use: [passing, refusing] })
+    await run()
+    const frames = (events.at(-1)?.failure?.stack ?? '').split('\n')
+    assert.deepEqual(
+      frames.map((frame) => /^at (\w+) \(.*worker-failures\.test\.ts:/.exec(frame)?.[1]),
+      ['cannot', 'refusing'],
+    )
+  })
+
   test('is one line of the log, with the error in its fields', async () => {
     const { lines, run } = await bank(cannot)
     await run()
