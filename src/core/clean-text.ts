@@ -2,6 +2,8 @@
  * Removes from a text what must not be stored, logged or shown: what looks like a secret, and the values that
  * a contract marks as secret or personal.
  */
+import { behindSecretName } from './secret-names.ts'
+
 export const hiddenMark = '[hidden]'
 
 /** Each is linear in the length of the text: none has a repeat within a repeat. */
@@ -12,10 +14,9 @@ const revealing: readonly (readonly [pattern: RegExp, replacement: string])[] = 
   [/\beyJ[\w-]{8,2048}\.[\w-]{4,4096}\.[\w-]{0,2048}/g, hiddenMark],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, hiddenMark],
   [/\bsk-[\w-]{16,256}/g, hiddenMark],
-  [
-    /\b(pass(?:word|wd)?|secret|token|api[_-]?key|authorization|credential)(["']?\s{0,4}[:=]\s{0,4}["']?)[^\s"',;&}]{1,512}/gi,
-    `$1$2${hiddenMark}`,
-  ],
+  ...behindSecretName(`(["']?\\s{0,4}[:=]\\s{0,4}["']?)[^\\s"',;&}]{1,512}`).map(
+    (pattern) => [pattern, `$1$2${hiddenMark}`] as const,
+  ),
   // Not the version in the path of a package, such as zod@4.1.0 or scan@v1.2.3.
   [
     /[\w.+-]{1,64}@(?!v?\d{1,5}\.\d{1,5}\.\d{1,5}(?![\d.]))[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g,

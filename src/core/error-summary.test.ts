@@ -34,12 +34,20 @@ describe('the summary of an error', () => {
     ['the key AKIAIOSFODNN7EXAMPLE is unknown', 'AKIAIOSFODNN7EXAMPLE'],
     ['invalid api_key=abc123def', 'abc123def'],
     ['{"password": "correct horse"', 'correct'],
+    ['AWS_SECRET_ACCESS_KEY=abc123def is refused', 'abc123def'],
+    ['the accessToken: abc123def has expired', 'abc123def'],
+    ['Cookie: session=abc123def', 'abc123def'],
     ['no mailbox for anna.smith@example.org', 'anna.smith'],
     [`the key sk-${'x1'.repeat(12)} was refused`, 'x1x1'],
   ])('hides what looks like a secret: %s', (text, secret) => {
     const summary = errorSummary(new Error(text))
     assert.notInclude(summary, secret)
     assert.match(summary, /\[hidden\]|\[e-mail\]/)
+  })
+
+  it('leaves what only looks like the name of a secret', () => {
+    const text = 'tokens: 1200, token_type=bearer, compass: north, bypass=on, passed: 3'
+    assert.equal(errorSummary(text), text)
   })
 
   it('takes the version of a package for no address', () => {

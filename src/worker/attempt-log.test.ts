@@ -49,6 +49,37 @@ describe('the log of an attempt', () => {
     assert.notMatch(text, /hunter2|anna/)
   })
 
+  it('keeps no value of a field whose name says that it is secret', () => {
+    const { kept, log } = scene()
+    const given = {
+      password: 'hunter2xyz',
+      token: 'abc',
+      dbPassword: 'correct horse',
+      'X-Api-Key': 'k 1',
+      AWS_SECRET_ACCESS_KEY: 'k/2',
+      pin_token: 80_861,
+      headers: { authorization: 'Digest a b', list: [{ clientSecret: 'x y' }] },
+    }
+    log.info(given as unknown as LogFields, 'signed in')
+    const hidden = '[hidden]'
+    assert.deepEqual(kept.take()?.[0]?.fields, {
+      password: hidden,
+      token: hidden,
+      dbPassword: hidden,
+      'X-Api-Key': hidden,
+      AWS_SECRET_ACCESS_KEY: hidden,
+      pin_token: hidden,
+      headers: '{"authorization":"[hidden]","list":[{"clientSecret":"[hidden]"}]}',
+    })
+  })
+
+  it('keeps fields that only look like secret ones', () => {
+    const { kept, log } = scene()
+    const fields = { tokens: 1_200, tokenType: 'bearer', compass: 'north', hasPassword: true }
+    log.info(fields, 'counted')
+    assert.deepEqual(kept.take()?.[0]?.fields, fields)
+  })
+
   it('keeps errors and objects as text, and a message alone', () => {
     const { kept, log } = scene()
     const circle: { self?: object } = {}

@@ -7,6 +7,7 @@ import { counted } from '../core/counted.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import { isError } from '../core/is-error.ts'
 import { type LogLevel, type LogLine, logLevels } from '../core/log-line.ts'
+import { isSecretName } from '../core/secret-names.ts'
 import type { LogFields, Logger } from '../observability/logger.ts'
 
 /** Of one attempt. Further lines are counted. */
@@ -114,13 +115,19 @@ function keptFields(
   let room = lengthMax
   for (const [name, given] of Object.entries(fields)) {
     room -= name.length + fieldLength
-    const value = keptValue(given, hide)
+    const value = isSecret(name, given) ? hiddenMark : keptValue(given, hide)
     if (room <= 0 || value === undefined) continue
     const shown = typeof value === 'string' ? cutText(value, room) : value
     kept[name] = shown
     room -= String(shown).length
   }
   return kept
+}
+
+/** Whether there is a password or something like it in the field: `hasPassword: true` says nothing. */
+function isSecret(name: string, value: unknown): boolean {
+  if (value === null || value === undefined || typeof value === 'boolean') return false
+  return isSecretName(name)
 }
 
 /** Typed loggers take plain values; others may be given errors and objects. */
@@ -137,7 +144,9 @@ function keptValue(
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value
   try {
-    return JSON.stringify(value) ?? typeof value
+    const shown = (name: string, inner: unknown): unknown =>
+      isSecret(name, inner) ? hiddenMark : inner
+    return JSON.stringify(value, shown) ?? typeof value
   } catch {
     return typeof value
   }

@@ -288,6 +288,17 @@ describe('middleware around a handler that throws', () => {
 })
 
 describe('the lines that a handler logs', () => {
+  test('are kept without passwords and tokens, in the message and in the fields', async () => {
+    const { mill, run } = await bank((_, { log }) => {
+      log.info({ password: 'hunter2xyz', token: 'abc' }, 'password=hunter2xyz')
+    })
+    const [line] = await mill.jobs.logs(await run())
+    assert.deepEqual(
+      [line?.message, line?.fields],
+      ['password=[hidden]', { password: '[hidden]', token: '[hidden]' }],
+    )
+  })
+
   test('are kept with its attempts, in order and without what the contract hides', async () => {
     const { mill, lines, run } = await bank((_, { attempt, log }) => {
       log.info({ attempt, card: '4111-1111' }, 'charging 4111-1111')
