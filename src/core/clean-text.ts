@@ -2,9 +2,8 @@
  * Removes from a text what must not be stored, logged or shown: what looks like a secret, and the values that
  * a contract marks as secret or personal.
  */
+import { hiddenMark, hideValues } from './hide-values.ts'
 import { behindSecretName } from './secret-names.ts'
-
-export const hiddenMark = '[hidden]'
 
 /** Each is linear in the length of the text: none has a repeat within a repeat. */
 const revealing: readonly (readonly [pattern: RegExp, replacement: string])[] = [
@@ -27,20 +26,18 @@ const revealing: readonly (readonly [pattern: RegExp, replacement: string])[] = 
 /** Only this much of a text is read; more than is kept, so that cutting cannot undo hiding. */
 const lookedAt = 8_192
 
+/** Replaces a value until the patterns were applied. They see a word, so a token with a value is hidden whole. */
+const placeholder = 'HIDDENVALUE'
+
 export function cleanText(text: string, hide: readonly string[] = []): string {
-  let cleaned = hideValues(text.slice(0, endOfLook(text, hide)), hide)
+  let cleaned = replaceValues(text, hide, lookedAt)
   for (const [pattern, replacement] of revealing) cleaned = cleaned.replace(pattern, replacement)
-  return cleaned.toWellFormed()
+  return cleaned.replaceAll(placeholder, hiddenMark).toWellFormed()
 }
 
-/** Removes only the given values. */
-export function hideValues(text: string, hide: readonly string[]): string {
-  let cleaned = text
-  // Longest first: a value that contains another one is hidden whole.
-  for (const value of hide.toSorted((one, other) => other.length - one.length)) {
-    cleaned = cleaned.replaceAll(value, hiddenMark)
-  }
-  return cleaned
+/** The first step of cleaning, for a text of which only parts are cleaned. */
+export function replaceValues(text: string, hide: readonly string[], lengthMax?: number): string {
+  return hideValues(text, hide, { mark: placeholder, lengthMax })
 }
 
 /** The text on one line, without control characters. */
@@ -50,18 +47,4 @@ export function oneLine(text: string): string {
 
 export function cutText(text: string, lengthMax: number): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1).toWellFormed()}…`
-}
-
-/** Where a long text is cut: in front of a value that would be cut in two, and then not be found. */
-function endOfLook(text: string, hide: readonly string[]): number {
-  if (text.length <= lookedAt) return text.length
-  let end = lookedAt
-  for (let before = 0; before !== end; ) {
-    before = end
-    for (const value of hide) {
-      const at = text.lastIndexOf(value, end - 1)
-      if (at >= 0 && at + value.length > end) end = at
-    }
-  }
-  return end
 }

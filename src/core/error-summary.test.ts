@@ -61,6 +61,11 @@ describe('the summary of an error', () => {
     assert.equal(summary, 'no card [hidden] for [hidden]')
   })
 
+  it('hides a token whole if a part of it is such a value', () => {
+    const summary = errorSummary('401 for Basic dXNlcjpodW50ZXIy of x', ['podW50ZXIy'])
+    assert.equal(summary, '401 for Basic [hidden] of x')
+  })
+
   it('hides a value also where a long text is cut', () => {
     const secret = 'topsecret-'.repeat(30)
     const summary = errorSummary(`${secret} `.repeat(100), [secret])

@@ -2,7 +2,7 @@
  * The lines of a stack that are kept with a failure. Of JavaScript these are the frames of the program. The
  * stacks of other languages, which other programs report, are kept as they are.
  */
-import { cleanText, cutText, hideValues, oneLine } from './clean-text.ts'
+import { cleanText, cutText, oneLine, replaceValues } from './clean-text.ts'
 import { counted } from './counted.ts'
 
 const framesMax = 30
@@ -61,7 +61,7 @@ function frames(stack: string, hide: readonly string[]): readonly string[] {
 
 /** Where a language prints the error last, the end of its stack says more than the beginning. */
 function foreignLines(stack: string, hide: readonly string[]): readonly string[] {
-  const text = hideValues(stack, hide)
+  const text = replaceValues(stack, hide)
   const [first, middle, last] = parts(text)
   const lines = [...cleanLines(first), ...cleanLines(last)]
   const head = fitting(lines)

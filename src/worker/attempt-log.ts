@@ -2,9 +2,10 @@
  * The lines that a handler logs, as they are kept with its attempt: cleaned and bounded. They wait in memory
  * until a settlement or a report of progress stores them.
  */
-import { cleanText, cutText, hiddenMark, hideValues, oneLine } from '../core/clean-text.ts'
+import { cleanText, cutText, oneLine } from '../core/clean-text.ts'
 import { counted } from '../core/counted.ts'
 import { errorSummary } from '../core/error-summary.ts'
+import { hiddenMark, hideValues } from '../core/hide-values.ts'
 import { isError } from '../core/is-error.ts'
 import { type LogLevel, type LogLine, logLevels } from '../core/log-line.ts'
 import { isSecretName } from '../core/secret-names.ts'

@@ -2,18 +2,19 @@
 import type { Delivery } from '../backends/backend.ts'
 import type { ReadMessage } from '../receiving/read-message.ts'
 import type { Work } from './source.ts'
+import { valueForms } from './value-forms.ts'
 
 /** Shorter values occur in too many places to be removed from a text. */
 const lengthMin = 3
 
-/** The hidden values of a payload as it was sent, and of the output of its schema. */
+/** The hidden values of a payload as it was sent, and of the output of its schema, in all their forms. */
 export function hiddenInBody(
   body: string,
   message: unknown,
   paths: readonly string[],
 ): readonly string[] {
   if (paths.length === 0) return []
-  return [...hiddenValues(parsed(body), paths), ...hiddenValues(message, paths)]
+  return valueForms([...hiddenValues(parsed(body), paths), ...hiddenValues(message, paths)])
 }
 
 function parsed(body: string): unknown {
@@ -41,18 +42,12 @@ function collect(value: unknown, path: readonly string[], into: string[]): void 
     if (typeof value === 'object' && value !== null) {
       for (const inner of Object.values(value)) collect(inner, [], into)
     } else if (String(value).length >= lengthMin) {
-      into.push(...formsOf(String(value)))
+      into.push(String(value))
     }
     return
   }
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return
   collect((value as Readonly<Record<string, unknown>>)[name], rest, into)
-}
-
-/** A text that quotes JSON contains line breaks and quotation marks in escaped form. */
-function formsOf(value: string): readonly string[] {
-  const escaped = JSON.stringify(value).slice(1, -1)
-  return escaped === value ? [value] : [value, escaped]
 }
 
 /** The same for a delivery. */
