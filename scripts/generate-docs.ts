@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { Capabilities } from '../src/backends/capabilities.ts'
 import { sqliteCapabilities } from '../src/backends/sqlite/capabilities.ts'
 import { doctorRules } from '../src/contracts/doctor.ts'
-import { formatDuration } from '../src/core/durations.ts'
+import { describeDuration } from '../src/core/durations.ts'
 import { errorCodes } from '../src/core/error-codes.ts'
 import { jobLabelNames } from '../src/core/job-labels.ts'
 import { isFinished, jobStatuses, jobTransitions } from '../src/core/job-state.ts'
@@ -177,11 +177,11 @@ field and the range.`,
             ...bounds(limits[key]),
           ]),
           ['Messages in flight in one queue', '', count(inFlightMax)],
-          ['Length of a lease, including all extensions', '', formatDuration(leaseMsMax)],
+          ['Length of a lease, including all extensions', '', describeDuration(leaseMsMax)],
           [
             'Lifetime of a deduplication id or a receive attempt id',
             '',
-            formatDuration(deduplicationWindowMs),
+            describeDuration(deduplicationWindowMs),
           ],
         ],
       ),
@@ -245,7 +245,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 function bounds({ min, max, unit }: Range): readonly string[] {
-  const write = unit === 'ms' ? formatDuration : count
+  const write = unit === 'ms' ? describeDuration : count
   return unit === 'ms' ? [write(min), write(max)] : [write(min), `${write(max)} ${unit}`]
 }
 
@@ -254,7 +254,7 @@ function count(value: number): string {
 }
 
 function capability(value: boolean | number): string {
-  return typeof value === 'boolean' ? yesOrNo(value) : formatDuration(value)
+  return typeof value === 'boolean' ? yesOrNo(value) : describeDuration(value)
 }
 
 function yesOrNo(value: boolean): string {

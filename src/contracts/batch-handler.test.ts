@@ -17,7 +17,7 @@ describe('batch', () => {
     [{ size: 1_001 }, /batch\.size: got 1001/],
     [{ size: 1.5 }, /batch\.size: got 1\.5/],
     [{}, /batch\.size: got undefined/],
-    [{ size: 5, window: '6m' }, /batch\.window: got 6m, expected a duration, 0ms to 5m/],
+    [{ size: 5, window: '6m' }, /batch\.window: got 6m, expected a duration, 0s to 5m/],
     [{ size: 5, window: 200 }, /batch\.window: got 200, expected a duration such as/],
     [{ size: 5, windw: '1s' }, /batch\.windw: got an unknown option.*window/],
     [5, /batch: got 5, expected an object of options/],

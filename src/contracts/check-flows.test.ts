@@ -63,7 +63,7 @@ describe('a declared flow', () => {
     ['onDeadline', { units, deadline: '1h', onDeadline: 'wait' }, 'one of report, fail, finalize'],
     ['onDeadline', { units, onDeadline: 'fail' }, 'a flow with a deadline'],
     ['deadline', { units, deadline: '10ms' }, 'a duration, 1s to 366d'],
-    ['keep', { units, keep: 'long' }, "a duration, 1m to 3650d, written as '30s'"],
+    ['keep', { units, keep: 'long' }, "a duration, 1m to 10 years, written as '30s'"],
     ['keepWork', { units, keepWork: 'yes' }, 'true or false'],
   ])('is refused where %s is wrong', (setting, options, allowed) => {
     const broken = { kind: 'flow', options }

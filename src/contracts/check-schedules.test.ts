@@ -175,7 +175,7 @@ describe('the janitor', () => {
       defineApp('reports', { queues, collectors, janitor })
     declare({})
     declare({ pendingFor: '1s', processingFor: '365d' })
-    assert.throws(() => declare({ pendingFor: '0s' }), /janitor\.pendingFor: got 0ms/)
+    assert.throws(() => declare({ pendingFor: '0s' }), /janitor\.pendingFor: got 0s/)
     assert.throws(() => declare({ stuckFor: '1h' }), /janitor\.stuckFor: got an unknown option/)
     assert.throws(() => declare('1h'), /janitor: got '1h'/)
   })

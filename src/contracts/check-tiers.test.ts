@@ -117,10 +117,7 @@ describe('budgets', () => {
       { llm: { limit: 1 } },
       'budgets.llm.trips: got undefined, expected a string of 1 to 128 characters',
     ],
-    [
-      { llm: { ...budget, per: '0s' } },
-      'budgets.llm.per: got 0ms, expected a duration, 1s to 366d',
-    ],
+    [{ llm: { ...budget, per: '0s' } }, 'budgets.llm.per: got 0s, expected a duration, 1s to 366d'],
     [
       { llm: { ...budget, mode: 'stop' } },
       "budgets.llm.mode: got 'stop', expected one of hold, divert",

@@ -85,18 +85,15 @@ describe('an app', () => {
 
 describe('the settings of a queue', () => {
   test.each<[unknown, string]>([
-    [{ delay: '16m' }, 'q0.delay: got 16m, expected a duration, 0ms to 15m'],
-    [
-      { visibilityTimeout: '13h' },
-      'q0.visibilityTimeout: got 13h, expected a duration, 0ms to 12h',
-    ],
+    [{ delay: '16m' }, 'q0.delay: got 16m, expected a duration, 0s to 15m'],
+    [{ visibilityTimeout: '13h' }, 'q0.visibilityTimeout: got 13h, expected a duration, 0s to 12h'],
     [{ retention: '59s' }, 'q0.retention: got 59s, expected a duration, 1m to 14d'],
-    [{ receiveWait: '21s' }, 'q0.receiveWait: got 21s, expected a duration, 0ms to 20s'],
+    [{ receiveWait: '21s' }, 'q0.receiveWait: got 21s, expected a duration, 0s to 20s'],
     [
       { delay: '10m', retention: '10m' },
       'q0.delay: got 10m, expected less than the retention of the queue, 10m: the message would expire before it is due',
     ],
-    [{ delay: 5 }, "q0.delay: got 5, expected a duration, 0ms to 15m, written as '30s'"],
+    [{ delay: 5 }, "q0.delay: got 5, expected a duration, 0s to 15m, written as '30s'"],
     [
       { maxMessageBytes: 1_023 },
       'q0.maxMessageBytes: got 1023, expected a whole number, 1024 to 1048576 bytes',
@@ -204,7 +201,7 @@ describe('dead letters', () => {
   test('do not go to a queue that is not declared', () => {
     const wrong = queue({ delay: '1h', deadLetter: { after: 3, queue: 'q9' } })
     assert.deepEqual(complaintsAbout(wrong, queue()), [
-      'queues.q0.delay: got 1h, expected a duration, 0ms to 15m',
+      'queues.q0.delay: got 1h, expected a duration, 0s to 15m',
       "queues.q0.deadLetter.queue: got 'q9', expected the key of a declared queue; did you mean 'q1'?",
     ])
   })
@@ -239,7 +236,7 @@ describe('dead letters', () => {
       queue({ deadLetter: { after: 3, queue: 'q1' } }),
       untyped({ delay: '1d' }),
     )
-    assert.deepEqual(found, ['queues.q1.delay: got 1d, expected a duration, 0ms to 15m'])
+    assert.deepEqual(found, ['queues.q1.delay: got 1d, expected a duration, 0s to 15m'])
   })
 })
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
-import { type Duration, durationMs, formatDuration } from './durations.ts'
+import { type Duration, describeDuration, durationMs, formatDuration } from './durations.ts'
+import { limits } from './limits.ts'
 import { MillraceError } from './millrace-error.ts'
 
 describe('a duration', () => {
@@ -70,10 +71,30 @@ describe('a duration', () => {
   })
 })
 
+describe('describing a limit', () => {
+  test.each([
+    [0, '0s'],
+    [43_200_000, '12h'],
+    [limits.switchMs.max, '366d'],
+    [limits.messageDelayMs.max, '10 years'],
+    [limits.finishedJobMs.max, '10 years'],
+    [limits.scheduleUntilMs.max, '10 years'],
+    [4_000 * 86_400_000, '4000d'],
+  ])('of %i ms as a person says it', (ms, expected) => {
+    assert.equal(describeDuration(ms), expected)
+  })
+
+  test('in the error of a duration out of its range', () => {
+    assert.throws(() => durationMs('4000d', 'delay', limits.messageDelayMs), {
+      message: 'delay: got 4000d, expected a duration, 0s to 10 years',
+    })
+  })
+})
+
 describe('formatting a duration', () => {
   test('uses the largest unit that is exact', () => {
     const formatted = [0, 250, 1_000, 90_000, 360_000, 43_200_000, 345_600_000].map(formatDuration)
-    assert.deepEqual(formatted, ['0ms', '250ms', '1s', '90s', '6m', '12h', '4d'])
+    assert.deepEqual(formatted, ['0s', '250ms', '1s', '90s', '6m', '12h', '4d'])
   })
 
   test('gives a text that means the same', () => {

@@ -22,6 +22,9 @@ const unitMs: Readonly<Record<DurationUnit, number>> = {
   d: 86_400_000,
 }
 
+const yearMs = 365.25 * unitMs.d
+const leapDaysMs = 3 * unitMs.d
+
 const expected =
   "a duration such as '250ms', '30s', '6m', '12h', '14d', { seconds: 30 } or { ms: 250 }"
 const part = /^(\d{1,15}(?:\.\d{1,3})?)(ms|s|m|h|d)/
@@ -45,11 +48,19 @@ export function durationMs(
 
 /** The durations of a range, for error texts. */
 export function durationRange({ min, max }: Pick<Range, 'min' | 'max'>): string {
-  return `a duration, ${formatDuration(min)} to ${formatDuration(max)}`
+  return `a duration, ${describeDuration(min)} to ${describeDuration(max)}`
+}
+
+/** A limit as a person says it. Years may be a few leap days off: a text to be read back is `formatDuration`. */
+export function describeDuration(ms: number): string {
+  const years = Math.round(ms / yearMs)
+  const isYears = years > 1 && Math.abs(ms - years * yearMs) <= leapDaysMs
+  return isYears ? `${years} years` : formatDuration(ms)
 }
 
 /** The shortest exact way to write a number of milliseconds. */
 export function formatDuration(ms: number): string {
+  if (ms === 0) return '0s'
   for (const unit of ['d', 'h', 'm', 's'] as const) {
     if (ms >= unitMs[unit] && ms % unitMs[unit] === 0) return `${ms / unitMs[unit]}${unit}`
   }

@@ -199,7 +199,7 @@ describe('the options of a worker', () => {
     ],
     [
       { poll: ['hasty'], handle: { hasty: run } },
-      'poll.hasty: got a visibility timeout of 0ms, expected at least 100ms, so that the worker can renew its leases',
+      'poll.hasty: got a visibility timeout of 0s, expected at least 100ms, so that the worker can renew its leases',
     ],
   ])('%j are refused', (options, complaint) => {
     assert.deepEqual(complaints(options), [complaint])

@@ -1,6 +1,6 @@
 /** Parses option values. Errors name the accepted forms. */
 import { InvalidArgumentError } from 'commander'
-import { type Duration, durationMs, formatDuration } from '../../core/durations.ts'
+import { type Duration, describeDuration, durationMs } from '../../core/durations.ts'
 import type { Range } from '../../core/limits.ts'
 
 /** Parses a duration such as `90s` within a range; returns milliseconds. */
@@ -8,7 +8,7 @@ export function durationIn({ min, max }: Range): (text: string) => number {
   return (text) => {
     const ms = msOf(text)
     if (ms !== undefined && ms >= min && ms <= max) return ms
-    const range = `from ${formatDuration(min)} to ${formatDuration(max)}`
+    const range = `from ${describeDuration(min)} to ${describeDuration(max)}`
     throw new InvalidArgumentError(`Use a duration such as '90s' or '1h', ${range}.`)
   }
 }
