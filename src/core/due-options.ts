@@ -42,8 +42,10 @@ function timeOf(runAt: unknown, now: number, field: string): number {
   const earliest = now - pastMsMax
   const latest = now + limits.messageDelayMs.max
   if (at >= earliest && at <= latest) return at
-  const given = isDate(runAt) ? describeDate(runAt) : describeGiven(runAt)
-  const allowed = `a Date from ${new Date(earliest).toISOString()} to ${new Date(latest).toISOString()}`
+  const range = `from ${new Date(earliest).toISOString()} to ${new Date(latest).toISOString()}`
+  const [given, allowed] = isDate(runAt)
+    ? [describeDate(runAt), `a time ${range}`]
+    : [describeGiven(runAt), `a Date ${range}`]
   throw refused(field, given, allowed)
 }
 

@@ -25,8 +25,12 @@ const unitMs: Readonly<Record<DurationUnit, number>> = {
 const yearMs = 365.25 * unitMs.d
 const leapDaysMs = 3 * unitMs.d
 
-const expected =
-  "a duration such as '250ms', '30s', '6m', '12h', '14d', { seconds: 30 } or { ms: 250 }"
+/** How to write a duration, for error texts: as text only, as on a wire, and in code. */
+export const durationForms = {
+  inText: "a duration such as '250ms', '30s', '6m', '12h' or '14d'",
+  inCode: "a duration such as '250ms', '30s', '6m', '12h', '14d', { seconds: 30 } or { ms: 250 }",
+} as const
+
 const part = /^(\d{1,15}(?:\.\d{1,3})?)(ms|s|m|h|d)/
 
 /** Milliseconds of a duration. Throws for other forms, and for a duration out of the range. */
@@ -37,7 +41,8 @@ export function durationMs(
 ): number {
   const ms = parse(duration)
   if (ms === undefined || !Number.isSafeInteger(ms) || ms < 0) {
-    throw MillraceError.invalid([{ field, given: describe(duration), allowed: expected }])
+    const allowed = durationForms.inCode
+    throw MillraceError.invalid([{ field, given: describe(duration), allowed }])
   }
   if (range !== undefined && (ms < range.min || ms > range.max)) {
     const allowed = durationRange(range)

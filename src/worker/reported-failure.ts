@@ -2,6 +2,7 @@
 import { isRecord } from '../contracts/setting-checks.ts'
 import { checkText, describeGiven, type Violations } from '../core/checks.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
+import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import type { AttemptEnd } from './attempt-end.ts'
@@ -62,10 +63,10 @@ function thrownError(reported: ReportedError): Error {
 
 function delayOf(retry: RetryDelay): number {
   if (!isRecord(retry)) {
-    throw refused('retry', retry, "true, false or an object such as { delay: '30s' }")
+    throw refused('retry', retry, 'true, false, or an object with a delay')
   }
   refuseUnknownOptions(retry, retryFields, 'retry.')
-  return durationMs(retry.delay, 'retry.delay')
+  return durationMs(retry.delay, 'retry.delay', limits.visibilityMs)
 }
 
 function refused(field: string, value: unknown, allowed: string): MillraceError {

@@ -18,7 +18,7 @@ export interface SpendingReport extends Report {
 export function spendingsOf({ spent }: SpendingReport): { readonly spent?: readonly Spending[] } {
   if (spent === undefined) return {}
   if (!isRecord(spent)) {
-    const allowed = 'amounts by budget, such as { llm: 1200 }'
+    const allowed = 'an object with the amount spent from each budget'
     throw MillraceError.invalid([{ field: 'spent', given: describeGiven(spent), allowed }])
   }
   return { spent: Object.entries(spent).map(([budget, amount]) => ({ budget, amount })) }

@@ -1,6 +1,7 @@
 /** An error response: a problem document as defined by RFC 9457. */
 
 import type { Context } from 'hono'
+import { durationForms } from '../../core/durations.ts'
 import { jobLabelNames } from '../../core/job-labels.ts'
 import { MillraceError, type Violation } from '../../core/millrace-error.ts'
 import { snakeCase } from '../../core/snake-case.ts'
@@ -70,8 +71,18 @@ const apiFields: ReadonlyMap<string, string> = new Map([
   ['body', 'payload'],
 ])
 
-function fieldError({ field, allowed }: Violation): FieldError {
-  return { field: apiFields.get(field) ?? field, expected: allowed }
+/** Names of options that no other word of a text can be. */
+const optionNames = new RegExp(
+  `\\b(?:${[...apiFields.keys()].filter((name) => /^[a-z]+[A-Z]\w*$/.test(name)).join('|')})\\b`,
+  'g',
+)
+
+/** The error in the words of the API. Inside a payload, names are those of its contract. */
+function fieldError({ field: option, allowed }: Violation): FieldError {
+  const field = apiFields.get(option) ?? option
+  if (/^(?:message|body|payload)\b/.test(option)) return { field, expected: allowed }
+  if (allowed === durationForms.inCode) return { field, expected: durationForms.inText }
+  return { field, expected: allowed.replace(optionNames, (name) => apiFields.get(name) ?? name) }
 }
 
 /** Replaces control characters: the client chose the name of the field. */

@@ -184,6 +184,8 @@ describe('a job over HTTP', () => {
       assert.deepEqual([refused.status, refused.body.code], [400, 'invalid_request'])
       assert.match(refused.body.errors[0].field, /^(run_at|delay)$/)
     }
+    const { body: none } = await act('reschedule', {})
+    assert.deepEqual(none.errors, [{ field: 'run_at', expected: 'run_at or delay' }])
     await scene.claim()
     for (const [action, body] of [['promote'], ['reschedule', { delay: '1m' }]] as const) {
       const running = await act(action, body)

@@ -86,6 +86,30 @@ describe('a body that is refused', () => {
     assert.equal(await scene.stored(), 0)
   })
 
+  const duration = "a duration such as '250ms', '30s', '6m', '12h' or '14d'"
+
+  test.each([
+    [{ delay: 'soon' }, 'delay', duration],
+    [{ delay: '4000d' }, 'delay', 'a duration, 0s to 10 years'],
+    [{ expires_after: 'soon' }, 'expires_after', duration],
+    [
+      { idempotency_key: 'a', throttle: { key: 'k', window: '1m' } },
+      'throttle',
+      'only one of idempotency_key, throttle, debounce',
+    ],
+    [{ delay: '1m', run_at: '2035-01-01' }, 'run_at', 'only one of them'],
+  ])('with %j is told so in the words of the API', async (options, field, expected) => {
+    const scene = await serveAcademy()
+    const { body } = await post(scene, { ...ocr, ...options })
+    assert.deepEqual(body.errors, [{ field, expected }])
+  })
+
+  test('with a time that is too far away is told the first and the last time', async () => {
+    const scene = await serveAcademy()
+    const { body } = await post(scene, { ...ocr, run_at: '9999-01-01' })
+    assert.match(body.errors[0].expected, /^a time from \d{4}-\S+Z to \d{4}-\S+Z$/)
+  })
+
   test('has more mistakes than anybody reads, of which some are named', async () => {
     const scene = await serveAcademy()
     const users = Array.from({ length: 5_000 }, () => ({}))

@@ -145,6 +145,20 @@ describe('a report', () => {
     assert.equal((await job()).status, 'processing')
   })
 
+  const duration = "a duration such as '250ms', '30s', '6m', '12h' or '14d'"
+
+  test.each([
+    ['fail', { error, retry: 5 }, 'true, false, or an object with a delay'],
+    ['fail', { error, retry: { delay: 30 } }, duration],
+    ['fail', { error, retry: { delay: '13h' } }, 'a duration, 0s to 12h'],
+    ['extend', { for: 'long' }, duration],
+    ['extend', { for: '13h' }, 'a duration, 0s to 12h'],
+    ['progress', { progress: 0.5, spent: 5 }, 'an object with the amount spent from each budget'],
+  ])('%s with %j is told what to send, in the words of the API', async (kind, fields, expected) => {
+    const { report } = await held()
+    assert.equal((await report(kind, fields)).body.errors[0].expected, expected)
+  })
+
   test('with a result that is too large gets 413', async () => {
     const { report, job } = await held({ bodyBytesMax: 4 * 2 ** 20 })
     const { status, body } = await report('complete', { result: 'x'.repeat(2 ** 20) })
