@@ -3,6 +3,7 @@
  * `id:key`, comma separated. A variable, because other users can see a command line.
  */
 import { describeGiven, type Violations } from '../core/checks.ts'
+import { counted } from '../core/counted.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { CipherKey, CipherKeys } from '../sealing/cipher.ts'
 
@@ -58,11 +59,11 @@ function keyFrom(into: Violations, field: string, entry: unknown): CipherKey {
   const bytes = bytesOf(key)
   if (typeof id !== 'string' || !idPattern.test(id)) {
     const allowed = '1 to 32 letters, digits, _ . and -'
-    into.push({ field: `${field}.id`, given: 'another value', allowed })
+    into.push({ field: `${field}.id`, given: describeId(id), allowed })
   }
   if (bytes?.byteLength !== keyBytes) {
     const allowed = '32 bytes, also in base64 or as 64 hexadecimal digits'
-    into.push({ field: `${field}.key`, given: 'another value', allowed })
+    into.push({ field: `${field}.key`, given: describeKey(key), allowed })
   }
   return { id: String(id), key: bytes ?? new Uint8Array() }
 }
@@ -72,4 +73,22 @@ function bytesOf(key: unknown): Uint8Array | undefined {
   if (typeof key !== 'string') return undefined
   if (hexadecimal.test(key)) return Buffer.from(key, 'hex')
   return base64.test(key) ? Buffer.from(key, 'base64') : undefined
+}
+
+function describeId(id: unknown): string {
+  if (id === undefined || id === null || id === '') return 'none'
+  if (typeof id !== 'string') return `a value of type ${typeof id}`
+  return id.length > 32 ? counted(id.length, 'character') : 'text with other characters'
+}
+
+function describeKey(key: unknown): string {
+  if (key === undefined || key === null) return 'none'
+  if (key instanceof Uint8Array) return counted(key.byteLength, 'byte')
+  if (typeof key !== 'string') return `a value of type ${typeof key}`
+  if (key === '') return 'an empty text'
+  if (/\s/.test(key)) return 'text with spaces or line breaks'
+  if (/^[0-9a-f]+$/i.test(key)) return counted(key.length, 'hexadecimal digit')
+  const isBase64 = /^[\w+/-]+={0,2}$/.test(key) && (!key.endsWith('=') || key.length % 4 === 0)
+  if (!isBase64) return 'text that is neither base64 nor hexadecimal digits'
+  return `${counted(Buffer.from(key, 'base64').byteLength, 'byte')} in base64`
 }
