@@ -1,6 +1,7 @@
 /** Checks when a schedule ticks: its cron expression or interval, its time zone and its end. */
 import { checkLength, describeGiven, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
+import type { Violation } from '../core/millrace-error.ts'
 import { defaultTimezone, ruleOf } from './schedule-rule.ts'
 import { checkDuration, type Fields, fieldIn } from './setting-checks.ts'
 
@@ -58,8 +59,6 @@ function isTimezone(timezone: string): boolean {
   }
 }
 
-const cronForm = 'a cron expression of five fields, or six with seconds first'
-
 function checkCron(
   into: Violations,
   field: string,
@@ -74,12 +73,53 @@ function checkCron(
     if (ruleOf({ cron, timezone }).nextAfter(0) !== null) return
     const allowed = 'a cron expression that matches at least one date'
     into.push({ field, given: describeGiven(cron), allowed })
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^Cron\w+: /, '') : 'unknown'
-    into.push({
-      field,
-      given: `${describeGiven(cron)} (${reason.slice(0, 120)})`,
-      allowed: cronForm,
-    })
+  } catch {
+    into.push({ field, ...cronMistake(cron) })
+  }
+}
+
+const cronFields: readonly (readonly [name: string, values: string])[] = [
+  ['second', '0 to 59'],
+  ['minute', '0 to 59'],
+  ['hour', '0 to 23'],
+  ['day of the month', '1 to 31, or L'],
+  ['month', '1 to 12, or JAN to DEC'],
+  ['day of the week', '0 to 7, or SUN to SAT'],
+]
+
+const cronForm = 'a cron expression of five fields, or six with seconds first'
+
+/** What is wrong with an expression that cannot be read. The parser's own texts do not fit ours. */
+function cronMistake(cron: string): Omit<Violation, 'field'> {
+  const given = describeGiven(cron)
+  const parts = cron.split(/\s+/).filter((part) => part !== '')
+  if (cron.includes('?')) return { given, allowed: '* instead of ?' }
+  if (parts.length === 1 && cron.includes('@')) {
+    return { given, allowed: `${cronForm}, or a shortcut such as @hourly, @daily or @monthly` }
+  }
+  const named = cronFields.slice(cronFields.length - parts.length)
+  if (parts.length !== 5 && parts.length !== 6) {
+    return { given: `${given} (fields: ${parts.length})`, allowed: cronForm }
+  }
+  const wrong = parts.findIndex((part, index) => !isReadable(parts.map(only(index, part))))
+  const [name, values] = named[wrong] ?? []
+  if (name === undefined) return { given, allowed: cronForm }
+  return {
+    given: `${given} with ${describeGiven(parts[wrong])} as the ${name}`,
+    allowed: `${values}, also as a list, a range or a step, or *`,
+  }
+}
+
+/** One field, with * for all others. */
+function only(at: number, part: string): (_: string, index: number) => string {
+  return (_, index) => (index === at ? part : '*')
+}
+
+function isReadable(parts: readonly string[]): boolean {
+  try {
+    ruleOf({ cron: parts.join(' ') })
+    return true
+  } catch {
+    return false
   }
 }
