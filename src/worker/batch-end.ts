@@ -1,7 +1,6 @@
 /** Turns what a batch handler returned into the end of each item. */
 
 import { isOutcome } from '../contracts/handler-outcome.ts'
-import { counted } from '../core/counted.ts'
 import { isError } from '../core/is-error.ts'
 import { isThenable } from '../core/is-thenable.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -37,8 +36,8 @@ export function itemEnds(end: HandlerEnd, count: number): readonly HandlerEnd[] 
 
 function wrongReturn(value: unknown, count: number): MillraceError {
   const given = Array.isArray(value)
-    ? `an array with ${counted(value.length, 'element')}`
+    ? `an array of length ${value.length}`
     : `a value of type ${typeof value}`
-  const allowed = `nothing, one outcome for all, or an array with the end of each of ${counted(count, 'item')}`
-  return MillraceError.invalid([{ field: 'what the batch handler returned', given, allowed }])
+  const allowed = `nothing, one outcome for all items, or an array of length ${count} with one result, outcome or error per item`
+  return MillraceError.invalid([{ field: 'the result of the batch handler', given, allowed }])
 }
