@@ -16,7 +16,7 @@ describe.concurrent('a job that kills every process which works on it', () => {
 
       const { status, attemptsMade, error } = await mill.jobs.waitFor(poison)
       assert.deepEqual([status, attemptsMade], ['failed', attempts])
-      assert.equal(error, 'The last attempt ended without an answer.')
+      assert.equal(error, 'The lease ended before the attempt was settled.')
       const ends = (await mill.jobs.attempts(poison)).map(({ outcome }) => outcome)
       assert.deepEqual(ends, ['lapsed', 'lapsed', 'lapsed'])
       await assertCompleted(scene, others)

@@ -14,7 +14,7 @@ import type { Ceilings } from '../../src/core/queue-settings.ts'
 export const errors = {
   expired: 'The job expired before it was done.',
   lapsed: 'The lease ended before the attempt was settled.',
-  lost: 'The last attempt ended without an answer.',
+  lost: 'The lease ended before the attempt was settled.',
   moved: 'It was moved, and is a new job now.',
 } as const
 

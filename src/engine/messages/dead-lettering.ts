@@ -61,7 +61,7 @@ export function* moveUsedUp(
   row: ContentRow,
   at: number = tx.now,
 ): Steps<boolean> {
-  const error = 'The last attempt ended without an answer.'
+  const error = 'The lease ended before the attempt was settled.'
   return yield* moveReady(tx, queue, row, { error, reason: null, at })
 }
 

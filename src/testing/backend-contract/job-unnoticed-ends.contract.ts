@@ -10,7 +10,7 @@ import { minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
 const leaseMs = 10 * second
-const lost = 'The last attempt ended without an answer.'
+const lost = 'The lease ended before the attempt was settled.'
 const lapsed = 'The lease ended before the attempt was settled.'
 
 /** A job whose only attempt has lapsed a second ago; returns its id and its receipt. */
