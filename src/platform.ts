@@ -4,6 +4,7 @@ import type { Platform } from './surfaces/cli/platform.ts'
 export const platform: Platform = {
   stores: () => import('./app/open-backend.ts'),
   apps: () => import('./app/load-app.ts'),
+  contracts: () => import('./server/wire-contracts.ts'),
   stacks: () => import('./stacks/bring-up.ts'),
   doctor: () => import('./stacks/examine.ts'),
   server: () => import('./server.ts'),

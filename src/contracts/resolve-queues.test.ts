@@ -117,6 +117,7 @@ describe('the planned queues', () => {
       obeys: { queue: [], types: {} },
       history: { completedMs: 2_592_000_000, failedMs: 7_776_000_000 },
       hidden: [],
+      jobTypes: [],
     }
     assert.deepEqual(resolveQueues(app, 'dev').planned, [
       { queue: 'app-dev-plain', settings: defaults, tags: {} },

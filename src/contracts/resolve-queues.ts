@@ -109,6 +109,7 @@ function settingsOf(
     obeys: obeyedSwitchesOf(declared),
     history: historyOf(declared),
     hidden,
+    jobTypes: isJobsQueue(declared) ? Object.keys(declared.options.types) : [],
   }
 }
 

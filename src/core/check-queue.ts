@@ -71,6 +71,7 @@ const knownSettings: readonly string[] = [
   'obeys',
   'history',
   'hidden',
+  'jobTypes',
 ]
 
 /** Settings that are given, whether to create a queue or to change one. */
@@ -103,7 +104,8 @@ export function checkQueueSettings(
   check('ceilings', (path, value) => checkCeilings(into, path, value))
   check('obeys', (path, value) => checkObeys(into, path, value))
   check('history', (path, value) => checkHistory(into, path, value))
-  check('hidden', (path, value) => checkHidden(into, path, value))
+  check('hidden', (path, value) => checkTexts(into, path, value, 'an array of paths'))
+  check('jobTypes', (path, value) => checkTexts(into, path, value, 'an array of job types'))
 }
 
 export interface DelayAndRetention {
@@ -135,9 +137,9 @@ export function checkTags(into: Violations, field: string, tags: unknown): void 
   }
 }
 
-function checkHidden(into: Violations, field: string, value: unknown): void {
-  if (Array.isArray(value) && value.every((path) => typeof path === 'string')) return
-  into.push({ field, given: describeGiven(value), allowed: 'an array of paths' })
+function checkTexts(into: Violations, field: string, value: unknown, allowed: string): void {
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return
+  into.push({ field, given: describeGiven(value), allowed })
 }
 
 function checkDeadLetter(into: Violations, field: string, value: unknown): void {

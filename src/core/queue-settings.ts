@@ -22,6 +22,8 @@ export interface QueueSettings {
   readonly history: HistoryLifetime
   /** Paths in the bodies, such as `card.number`, that are masked wherever messages are shown. */
   readonly hidden: readonly string[]
+  /** The job types that an app declares for the queue. Empty: its messages need not be jobs. */
+  readonly jobTypes: readonly string[]
 }
 
 /** Ceilings for all receivers of the queue together. Null: no ceiling. */
@@ -90,4 +92,5 @@ export const defaultQueueSettings: Omit<QueueSettings, 'type'> = {
   obeys: { queue: [], types: {} },
   history: { completedMs: 30 * 86_400_000, failedMs: 90 * 86_400_000 },
   hidden: [],
+  jobTypes: [],
 }

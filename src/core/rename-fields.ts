@@ -12,7 +12,8 @@ export function renameFields(
 }
 
 function renamedField(field: string, names: ReadonlyMap<string, string>): string {
-  // Inside a body, names are those of its sender.
+  // Inside a body, names are those of its sender. The checks of a contract call it the message.
+  if (/^message[.[]/.test(field)) return field
   if (field.startsWith('body.'))
     return `${names.get('body') ?? 'body'}${field.slice('body'.length)}`
   const start = field.lastIndexOf('.') + 1

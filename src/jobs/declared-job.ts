@@ -4,7 +4,7 @@
  */
 import type { NewJob } from '../backends/job-store.ts'
 import { jobContractOf, type QueueContract } from '../contracts/contract-of.ts'
-import { attemptsOf, type JobsQueue } from '../contracts/jobs-declaration.ts'
+import { attemptsOf, expiresAfterOf, type JobsQueue } from '../contracts/jobs-declaration.ts'
 import { tierFor } from '../contracts/tier-declaration.ts'
 import { validateMaybeAsync } from '../contracts/validate-message.ts'
 import { durationMs } from '../core/durations.ts'
@@ -23,8 +23,10 @@ export async function declaredJob(queue: DeclaredJobs, job: NewJob): Promise<New
   if (checkOnWire) await validateMaybeAsync(jobContractOf(declared, type), value)
   const tier = tierFor(app, { queue: key, type: job.type, tier: job.tier })
   const lifetime = idempotencyFor && { lifetimeMs: durationMs(idempotencyFor) }
+  const expiresAfter = expiresAfterOf(declared, type)
   const { idempotency } = job
   return {
+    ...(expiresAfter !== undefined && { expiresAfterMs: durationMs(expiresAfter) }),
     ...job,
     maxAttempts: job.maxAttempts ?? attemptsOf(declared, type),
     ...(tier !== undefined && { tier }),

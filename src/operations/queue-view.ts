@@ -52,6 +52,8 @@ export interface QueueSettingsView {
   readonly obeys: readonly string[]
   /** Masked paths in the bodies. */
   readonly hidden: readonly string[]
+  /** The types of the jobs that the queue holds, as its app declares them. */
+  readonly job_types: readonly string[]
   /** Data that surfaces keep with the queue, such as an access policy. */
   readonly annotations: Readonly<Record<string, string>>
 }
@@ -112,6 +114,7 @@ function settingsView({ settings }: QueueRecord): QueueSettingsView {
     })),
     obeys: settings.obeys.queue,
     hidden: settings.hidden,
+    job_types: settings.jobTypes,
     annotations: settings.annotations,
   }
 }

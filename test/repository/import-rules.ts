@@ -233,7 +233,7 @@ export const importRules: readonly ImportRule[] = [
   {
     part: 'platform.ts',
     parts: [],
-    lazily: ['app/load-app.ts', 'app', 'stacks', 'server.ts'],
+    lazily: ['app/load-app.ts', 'app', 'stacks', 'server', 'server.ts'],
     types: ['surfaces/cli'],
     outside: [],
   },

@@ -1,6 +1,7 @@
 /** `millrace message`: sends, receives and shows the messages of a queue. */
 import { type Command, Option } from 'commander'
 import { limits } from '../../core/limits.ts'
+import { addAppOptions } from './app-options.ts'
 import { addReveal } from './hidden-fields.ts'
 import { attribute } from './message-attribute.ts'
 import { peekMessages, tailQueue } from './message-look.ts'
@@ -32,7 +33,7 @@ export function messageCommand(parent: Command, shell: Shell): void {
 }
 
 function sendCommand(parent: Command): Command {
-  return storeCommand(parent, {
+  const command = storeCommand(parent, {
     usage: 'send <queue> [body]',
     description: 'Send one message, or one per line. Reads the body from stdin if none is given.',
     examples: [
@@ -40,9 +41,10 @@ function sendCommand(parent: Command): Command {
       'message send orders --file order.json --attribute source=shop',
       'message send telemetry.fifo --group attempt-1 --dedup-id 42 hello',
       'message send orders --lines < orders.jsonl',
-      `message send academy-dev-basic --type OCR '{"page":7}'`,
+      `message send academy-dev-basic --type OCR '{"page":7}' --app src/app.ts`,
     ],
   })
+  return addAppOptions(command, 'file that exports the app, to check what is sent')
     .option('--file <path>', "read the body from this file; '-' is stdin")
     .option('--lines', 'send each line of the file or stdin as a message')
     .option('--type <name>', 'enqueue a tracked job of this type; the body is its payload, JSON')

@@ -10,14 +10,16 @@ import type { NewMessage } from '../../core/message.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { renameFields } from '../../core/rename-fields.ts'
 import { supported } from '../../core/supported.ts'
+import type { AppFlags } from './app-options.ts'
 import { CommandFailure, failureOf } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Attributes } from './message-attribute.ts'
+import { checkedStore } from './message-contract.ts'
 import type { Shell } from './shell.ts'
 import { type Call, inStore, type StoreFlags } from './store-command.ts'
 import { printable } from './table.ts'
 
-interface SendFlags extends StoreFlags {
+interface SendFlags extends StoreFlags, AppFlags {
   readonly file?: string
   readonly lines?: true
   readonly type?: string
@@ -44,9 +46,11 @@ export async function sendMessage(
   }
   if (flags.lines) return sendLines(call, queue)
   const text = body ?? (await readBody(inputOf(call)))
-  const [result] = await inStore(call, ({ backend }) => store(backend, queue, flags, [text]), {
-    queue,
-  })
+  const [result] = await inStore(
+    call,
+    async ({ backend }) => store(await checkedStore(call, backend, queue), queue, flags, [text]),
+    { queue },
+  )
   if (result === undefined)
     throw new CommandFailure(exitCodes.failed, 'The store returned no result for the message.')
   if (result.status === 'refused') throw failureOf(renameFields(result.error, options))
@@ -75,7 +79,6 @@ async function store(
 
 async function enqueue(backend: Backend, queue: string, job: NewJob): Promise<Result> {
   try {
-    refuseOtherText(job.payload)
     const [enqueued] = await supported(backend.jobs).enqueue({ queue, jobs: [job] })
     return enqueued ?? { status: 'refused', error: new MillraceError('store_failed') }
   } catch (error) {
@@ -86,16 +89,6 @@ async function enqueue(backend: Backend, queue: string, job: NewJob): Promise<Re
 
 function jobOf(type: string, { body, group, ...others }: NewMessage): NewJob {
   return { ...others, type, payload: body, ...(group !== undefined && { tenant: group }) }
-}
-
-/** The payload of a job is JSON. Its contract is checked by the worker. */
-function refuseOtherText(payload: string): void {
-  try {
-    JSON.parse(payload)
-  } catch {
-    const violation = { field: 'body', given: 'text that is not JSON', allowed: 'JSON' }
-    throw MillraceError.invalid([violation], 'invalid_message')
-  }
 }
 
 function printSent({ flags, output }: Call<SendFlags>, result: Stored): void {
@@ -136,9 +129,10 @@ async function sendLines(call: Call<SendFlags>, queue: string): Promise<void> {
   await inStore(
     call,
     async ({ backend }) => {
+      const checked = await checkedStore(call, backend, queue)
       for await (const lines of batchesOf(inputOf(call))) {
         const bodies = lines.map(({ text }) => text)
-        const results = await store(backend, queue, flags, bodies)
+        const results = await store(checked, queue, flags, bodies)
         for (const [at, result] of results.entries()) count(call, tally, lines[at]?.number, result)
       }
     },

@@ -5,6 +5,7 @@
 export interface Platform {
   stores(): Promise<typeof import('../../app/open-backend.ts')>
   apps(): Promise<typeof import('../../app/load-app.ts')>
+  contracts(): Promise<typeof import('../../server/wire-contracts.ts')>
   stacks(): Promise<typeof import('../../stacks/bring-up.ts')>
   doctor(): Promise<typeof import('../../stacks/examine.ts')>
   server(): Promise<ServerModule>

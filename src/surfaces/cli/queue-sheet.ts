@@ -49,6 +49,7 @@ export function queueSheet(queue: QueueView, { bold }: Pick<Colours, 'bold'>): s
     ['deduplication', isFifo ? deduplication(queue) : null],
     ['concurrency', settings.concurrency === null ? null : String(settings.concurrency)],
     ['obeys', settings.obeys.join(', ') || null],
+    ['job types', settings.job_types.join(', ') || null],
     ['hidden', settings.hidden.join(', ') || null],
     ['dead letters to', deadLetters],
     ['dead letters of', queue.dead_letter_sources.join(', ') || null],

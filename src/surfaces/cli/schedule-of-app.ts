@@ -1,11 +1,12 @@
 /** `millrace schedule set` and `run`: they need the app, which has the contracts of its queues. */
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { resolveQueues } from '../../contracts/resolve-queues.ts'
 import type { RuntimeSchedule } from '../../contracts/schedule-types.ts'
 import { limits } from '../../core/limits.ts'
 import { planSchedules, type SchedulePlan } from '../../flows/planned-schedules.ts'
 import { createSchedules, type ScheduleMethods } from '../../flows/schedules.ts'
 import { silentLogger } from '../../observability/logger.ts'
+import { type AppFlags as AppOptions, addAppOptions, appOf } from './app-options.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import { oneOf, wholeNumberIn } from './option-values.ts'
@@ -22,10 +23,7 @@ import {
 import { printable } from './table.ts'
 import { userName } from './user-name.ts'
 
-interface AppFlags extends StoreFlags {
-  readonly app?: string
-  readonly stage?: string
-}
+interface AppFlags extends StoreFlags, AppOptions {}
 
 interface RunFlags extends AppFlags {
   readonly by?: string
@@ -90,13 +88,7 @@ export function runScheduleCommand(parent: Command, shell: Shell): void {
 }
 
 function appOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--app <module>', 'file that exports the app with this schedule').env(
-        'MILLRACE_APP',
-      ),
-    )
-    .addOption(new Option('--stage <name>', 'stage of the app').env('MILLRACE_STAGE'))
+  return addAppOptions(command, 'file that exports the app with this schedule')
 }
 
 function jsonValue(text: string): unknown {
@@ -178,17 +170,12 @@ async function withSchedules<T>(
   { flags, shell }: Pick<Call<AppFlags>, 'flags' | 'shell'>,
   use: (schedules: OpenSchedules) => Promise<T>,
 ): Promise<T> {
-  const { app: path } = flags
-  if (!path) {
+  const staged = await appOf({ flags, shell })
+  if (staged === undefined) {
     const message = 'The app declares the message that a schedule sends. Name its file with --app.'
     throw new CommandFailure(exitCodes.usage, message)
   }
-  const { loadAppAtStage } = await shell.platform.apps()
-  const { environment } = shell
-  const { app, stage } = await loadAppAtStage(path, {
-    environment,
-    ...(flags.stage && { stage: flags.stage }),
-  })
+  const { app, stage } = staged
   return inStore({ flags, shell }, (store) => {
     const { queues } = resolveQueues(app, stage)
     const { backend } = store

@@ -39,6 +39,7 @@ function describeLifeOfQueues(suite: ContractSuite): void {
       obeys: { queue: [], types: {} },
       history: { completedMs: 30 * day, failedMs: 90 * day },
       hidden: [],
+      jobTypes: [],
     })
     assert.deepEqual(await backend.readQueue({ queue: 'plain' }), queue)
   })
@@ -71,6 +72,20 @@ function describeLifeOfQueues(suite: ContractSuite): void {
     const notPaths = [7] as unknown as readonly string[]
     await rejects(
       scene.backend.changeQueue({ queue: 'q', changes: { hidden: notPaths } }),
+      'invalid_argument',
+    )
+  })
+
+  suite.test('the types of its jobs are kept with the queue, and must be texts', async (scene) => {
+    const { backend } = scene
+    await scene.queue('q', { jobTypes: ['OCR', 'SCAN'] })
+    const typesOf = async () => (await backend.readQueue({ queue: 'q' })).settings.jobTypes
+    assert.deepEqual(await typesOf(), ['OCR', 'SCAN'])
+    await backend.changeQueue({ queue: 'q', changes: { jobTypes: [] } })
+    assert.deepEqual(await typesOf(), [])
+    const notTypes = [7] as unknown as readonly string[]
+    await rejects(
+      backend.changeQueue({ queue: 'q', changes: { jobTypes: notTypes } }),
       'invalid_argument',
     )
   })

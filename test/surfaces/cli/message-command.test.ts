@@ -67,7 +67,7 @@ describe('sending', () => {
     assertRefused(
       await run(...sent, 'two boxes'),
       1,
-      /body: got text that is not JSON, expected JSON/,
+      /message: got a body that is not JSON, expected JSON/,
     )
     assertRefused(await run('message', 'send', 'orders', '{}', '--type', ''), 2, /--type: got ''/)
     const { stdout } = await start([...sent, '--lines'], { stdin: '1\n2\nx y\n' }).ended

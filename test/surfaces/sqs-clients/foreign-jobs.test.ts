@@ -30,7 +30,7 @@ const Page = z.object({ page: z.number() })
 const academy = defineApp('academy', {
   queues: {
     basic: jobs({
-      types: { OCR: { schema: Page, attempts: 5 }, OMR: Page },
+      types: { OCR: { schema: Page, attempts: 5, expiresAfter: '2h' }, OMR: Page },
       attempts: 2,
       deadLetter: {},
       visibilityTimeout: '1h',
@@ -115,6 +115,7 @@ describe.each([...clientKinds, awsCommand])('jobs on the wire, with $name', (kin
       [job?.status, job?.type, job?.owner, job?.payload, job?.maxAttempts],
       ['pending', 'OCR', 'ann', { page: 7 }, 5],
     )
+    assert.equal(Number(job?.expiresAt) - Number(job?.createdAt), 7_200_000)
     const message = await receiveOne(client, queue, { MessageAttributeNames: ['All'] })
     assert.equal(message.Body, body)
     assert.equal(values(message)['source'], 'shop')
