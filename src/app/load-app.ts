@@ -9,6 +9,11 @@ import type { App, AppSettings } from '../contracts/define-app.ts'
 import { defaultStage } from '../contracts/resolve-names.ts'
 import { isError } from '../core/is-error.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import {
+  allowTypeScriptModules,
+  isModuleSyntaxError,
+  moduleSyntaxHint,
+} from '../worker/typescript-modules.ts'
 
 /** The stage that was asked for, and where one may be named besides. */
 export type StageOptions = AppSettings
@@ -72,6 +77,7 @@ async function appMadeBy(
 }
 
 async function load(file: string, query: string): Promise<Readonly<Record<string, unknown>>> {
+  allowTypeScriptModules()
   try {
     return await import(pathToFileURL(file).href + query)
   } catch (cause) {
@@ -82,7 +88,8 @@ async function load(file: string, query: string): Promise<Readonly<Record<string
 function reasonOf(cause: unknown, file: string): string {
   // Node's own message would name the importing file, which is part of Millrace.
   if (!existsSync(file)) return 'the file does not exist'
-  return firstLine(cause)
+  const reason = firstLine(cause)
+  return isModuleSyntaxError(cause) ? `${reason}. ${moduleSyntaxHint}` : reason
 }
 
 function firstLine(cause: unknown): string {

@@ -65,6 +65,8 @@ export const importRules: readonly ImportRule[] = [
     ],
     outside: [],
   },
+  // How Node reads TypeScript; what the command and the threads of functions load needs it.
+  { part: 'worker/typescript-modules.ts', parts: [], outside: ['node:'] },
   {
     part: 'worker',
     parts: [
@@ -77,6 +79,7 @@ export const importRules: readonly ImportRule[] = [
       'receiving',
       'flows',
       'sqs',
+      'worker/typescript-modules.ts',
     ],
     // Threads keep leases and run functions; computed imports load, in such a thread, the module of
     // the store or of the function.
@@ -111,7 +114,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     part: 'app/load-app.ts',
-    parts: ['core', 'contracts'],
+    parts: ['core', 'contracts', 'worker/typescript-modules.ts'],
     // The computed import loads the app that the user names.
     outside: ['node:', '(computed)'],
   },

@@ -7,6 +7,7 @@ import { existsSync, statSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { extname, join, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { isModuleSyntaxError, moduleSyntaxHint, withFormat } from '../typescript-modules.ts'
 import { findModule, parseHandlerName, triedFileNames } from './handler-file.ts'
 import { type LambdaError, lambdaErrorOf, runtimeError } from './lambda-error.ts'
 import type { ThreadData } from './thread-protocol.ts'
@@ -33,7 +34,9 @@ const packages = `${sep}node_modules${sep}`
 export function recordModules(): void {
   registerHooks({
     resolve(specifier, context, next) {
-      const found = resolveAsBuilt(specifier, context.parentURL, () => next(specifier, context))
+      const found = withFormat(
+        resolveAsBuilt(specifier, context.parentURL, () => next(specifier, context)),
+      )
       const file = found.url.startsWith('file:') ? fileURLToPath(found.url) : ''
       if (file !== '' && !file.includes(packages)) own.push(file)
       return found
@@ -87,7 +90,8 @@ function reportOf(error: unknown): LambdaError {
     // Node's message does not always name the file that it could not read.
     const file = own.at(-1) ?? ''
     const place = report.stack[0]?.includes(file) ? '' : ` (in ${file})`
-    return { ...report, errorMessage: joined(report.errorMessage + place, hint) }
+    const advice = isModuleSyntaxError(error) ? moduleSyntaxHint : hint
+    return { ...report, errorMessage: joined(report.errorMessage + place, advice) }
   }
   if (code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND') {
     return lambdaErrorOf(error, 'Runtime.ImportModuleError')
