@@ -68,18 +68,29 @@ export function startAppMaintenance(setup: AppMaintenanceSetup): Maintenance {
   ])
 }
 
+export interface TestMaintenanceOptions extends Pick<Required<SweeperOptions>, 'nextChangeInMs'> {
+  /** Samples metrics, evaluates alarms and looks for stuck work. */
+  readonly monitoring: boolean
+}
+
+/**
+ * What falls due is known, and services pause no longer than that. A tenth is for the rest, such as a wall
+ * clock that was set: ten years then take about a hundred pauses.
+ */
+const idleGrowth = 0.1
+
 /**
  * For an app on a virtual clock that nothing else uses: services that only look for the changes of other
  * processes would make virtual time slow. Nothing leaves the process.
  */
 export function startTestMaintenance(
   setup: AppMaintenanceSetup,
-  { monitoring }: { readonly monitoring: boolean },
+  { monitoring, nextChangeInMs }: TestMaintenanceOptions,
 ): Maintenance {
-  const sweeper = sweeperOf(setup, { idleMs: 60 * minuteMs })
+  const sweeper = sweeperOf(setup, { idleMs: 60 * minuteMs, idleGrowth, nextChangeInMs })
   const relay = { ...setup, webhook: async () => undefined }
   const monitors = [setup.alarmWatch, samplerOf(setup), janitorOf(setup, sweeper), openRelay(relay)]
-  const scheduler = schedulerOf(setup, { intervalMs: minuteMs })
+  const scheduler = schedulerOf(setup, { intervalMs: minuteMs, idleGrowth })
   return start([sweeper, scheduler, ...(monitoring ? monitors : [])])
 }
 
@@ -100,7 +111,7 @@ function start(services: readonly (Service | undefined)[]): Maintenance {
 
 function sweeperOf(
   { backend, ports, onNotice }: StoreMaintenanceSetup,
-  pauses: Pick<SweeperOptions, 'idleMs'> = {},
+  pauses: Pick<SweeperOptions, 'idleMs' | 'idleGrowth' | 'nextChangeInMs'> = {},
 ): Sweeper {
   return new Sweeper({
     ...pauses,
@@ -123,7 +134,7 @@ function samplerOf(setup: StoreMaintenanceSetup): Service | undefined {
 
 function schedulerOf(
   setup: AppMaintenanceSetup,
-  pauses: Pick<SchedulerOptions, 'intervalMs'> = {},
+  pauses: Pick<SchedulerOptions, 'intervalMs' | 'idleGrowth'> = {},
 ): Service | undefined {
   const { backend, schedulePlan: plan, ports, log, onNotice } = setup
   if (backend.schedules === null) return undefined

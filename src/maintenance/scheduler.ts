@@ -26,6 +26,8 @@ export interface SchedulerOptions {
   readonly log: Logger
   /** Pause between two checks if nothing is due sooner. Default: 1000. */
   readonly intervalMs?: number
+  /** How much longer that pause becomes while nothing is due. Default: not at all. */
+  readonly idleGrowth?: number
   readonly onTickFailure: (failure: TickFailure) => void
   readonly onFailure?: (failure: ServiceFailure) => void
 }
@@ -65,7 +67,8 @@ export class Scheduler extends Service {
 
   constructor(options: SchedulerOptions) {
     const { timers, intervalMs = defaultIntervalMs, onFailure, plan, store } = options
-    super({ timers, intervalMs, onFailure, slice: () => this.#slice() })
+    const { idleGrowth } = options
+    super({ timers, intervalMs, idleGrowth, onFailure, slice: () => this.#slice() })
     this.#options = options
     this.#declared = new Map(plan.declared.map((planned) => [planned.name, planned]))
     this.#lowered = new LoweredTicks(store, plan)
@@ -97,11 +100,15 @@ export class Scheduler extends Service {
     const isLowering = await this.#lowered.slice(due.now)
     await this.#renew(due)
     // A schedule with missed ticks may be due again at once.
-    const nextInMs = due.nextAt === null ? undefined : due.nextAt - due.now
-    return {
-      more: handled > 0 || isLowering,
-      ...(nextInMs !== undefined && { nextInMs }),
-    }
+    return { more: handled > 0 || isLowering, nextInMs: this.#nextAt(due) - due.now }
+  }
+
+  /** When the next tick is due, or the next try of one that failed. */
+  #nextAt({ nextAt, schedules }: DueSchedules): number {
+    const waiting = schedules.filter(({ schedule }) => !this.#running.has(schedule))
+    const tries = waiting.flatMap(({ schedule }) => this.#tries.get(schedule) ?? [])
+    const retries = tries.map(({ failedAt, retryInMs }) => failedAt + retryInMs)
+    return Math.min(nextAt ?? Number.POSITIVE_INFINITY, ...retries)
   }
 
   async #renew(due: DueSchedules): Promise<void> {

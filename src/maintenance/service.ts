@@ -9,7 +9,13 @@ export interface ServiceOptions {
   readonly timers: Timers
   /** Pause after a slice without more work. */
   readonly intervalMs: number
-  readonly slice: () => Promise<SliceEnd>
+  /**
+   * The pause grows to this share of the time for which there was nothing to do, so that long times cost
+   * little. A wake makes it short again. Default: 0.
+   */
+  readonly idleGrowth?: number | undefined
+  /** Called with the time for which there was nothing to do; 0 after work and after a wake. */
+  readonly slice: (idleMs: number) => Promise<SliceEnd>
   /** Runs the first slice without a pause. */
   readonly startsAtOnce?: boolean
   readonly onFailure?: ((failure: ServiceFailure) => void) | undefined
@@ -18,7 +24,9 @@ export interface ServiceOptions {
 export interface SliceEnd {
   /** Whether there is more to do now. */
   readonly more?: boolean
-  /** Time until the next slice, if shorter than the interval. */
+  /** Whether there was something to do. Default: the same as `more`. */
+  readonly hasWorked?: boolean
+  /** Time until the next slice, if shorter than the pause. */
   readonly nextInMs?: number
 }
 
@@ -46,6 +54,7 @@ export class Service {
     const run: Run = {
       stopped: false,
       failures: 0,
+      idleMs: 0,
       isBusy: true,
       whenIdle: [],
       wake: () => {},
@@ -93,11 +102,16 @@ export class Service {
 
   /** Resolves with the milliseconds until the next slice, or null if there is none. */
   async #slice(run: Run): Promise<number | null> {
-    const { intervalMs, slice, onFailure } = this.#options
+    const { intervalMs, idleGrowth = 0, slice, onFailure } = this.#options
     try {
-      const { more = false, nextInMs = intervalMs } = await slice()
+      const { more = false, hasWorked = more, nextInMs } = await slice(run.idleMs)
       run.failures = 0
-      return more ? 0 : Math.max(0, Math.min(intervalMs, nextInMs))
+      if (hasWorked) run.idleMs = 0
+      if (more) return 0
+      const pauseMs = Math.max(intervalMs, Math.round(run.idleMs * idleGrowth))
+      const waitMs = Math.max(0, Math.min(pauseMs, nextInMs ?? pauseMs))
+      run.idleMs += waitMs
+      return waitMs
     } catch (error) {
       run.failures += 1
       const backoffMs = Math.min(intervalMs * 2 ** run.failures, retryMsMax)
@@ -121,7 +135,10 @@ export class Service {
         resolve()
       }
       const cancel = timers.after(waitMs, goOn, { background: true })
-      run.wake = goOn
+      run.wake = () => {
+        run.idleMs = 0
+        goOn()
+      }
       becomeIdle(run)
     })
   }
@@ -135,6 +152,8 @@ function becomeIdle(run: Run): void {
 interface Run {
   stopped: boolean
   failures: number
+  /** For how long there was nothing to do. */
+  idleMs: number
   /** Whether a slice runs, or starts without a pause. */
   isBusy: boolean
   whenIdle: (() => void)[]

@@ -3,7 +3,7 @@ import { describe, test } from 'vitest'
 import type { SweepReport } from '../backends/backend.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { VirtualClock } from '../testing/virtual-clock.ts'
-import { Sweeper, type SweepFailure } from './sweeper.ts'
+import { Sweeper, type SweeperOptions, type SweepFailure } from './sweeper.ts'
 
 interface Scene {
   readonly clock: VirtualClock
@@ -15,7 +15,7 @@ interface Scene {
 
 function scene(
   sweep: (slice: number) => Promise<SweepReport> | SweepReport,
-  pauses: { readonly idleMs?: number } = {},
+  pauses: Pick<SweeperOptions, 'idleMs' | 'idleGrowth' | 'nextChangeInMs'> = {},
 ): Scene {
   const clock = new VirtualClock({ startAt: 0 })
   const slices: number[] = []
@@ -58,6 +58,31 @@ describe('the sweeper', () => {
     sweeper.start()
     await clock.advance(200_000)
     assert.deepEqual(slices, [60_000, 120_000, 121_000, 122_000, 182_000])
+    await sweeper.stop()
+  })
+
+  test('may pause for longer and longer while nothing changes, up to the next change', async () => {
+    let changesAt = 390_000
+    const { clock, sweeper, slices } = scene(
+      () => {
+        const hasChanged = clock.now() >= changesAt
+        if (hasChanged) changesAt = Number.POSITIVE_INFINITY
+        return { changed: hasChanged ? 1 : 0, more: false }
+      },
+      {
+        idleMs: 60_000,
+        idleGrowth: 1,
+        nextChangeInMs: async () => changesAt - clock.now(),
+      },
+    )
+    sweeper.start()
+    await clock.advance(500_000)
+    // A change makes the pauses short again.
+    assert.deepEqual(slices, [60_000, 120_000, 180_000, 300_000, 390_000, 391_000, 451_000])
+    // So does a wake.
+    sweeper.wake()
+    await clock.advance(70_000)
+    assert.deepEqual(slices.slice(-2), [500_000, 560_000])
     await sweeper.stop()
   })
 

@@ -10,6 +10,10 @@ export interface SweeperOptions {
   readonly intervalMs?: number
   /** Pause after a sweep that changed nothing. Default: the same. */
   readonly idleMs?: number
+  /** How much longer that pause becomes while nothing changes. Default: not at all. */
+  readonly idleGrowth?: number
+  /** How long until the store changes by itself. Called before a long pause. Default: not known. */
+  readonly nextChangeInMs?: () => Promise<number>
   readonly onFailure?: (failure: ServiceFailure) => void
 }
 
@@ -22,13 +26,15 @@ export class Sweeper extends Service {
 
   constructor(options: SweeperOptions) {
     const { backend, timers, intervalMs = defaultIntervalMs, onFailure } = options
-    const { idleMs = intervalMs } = options
-    const slice = async (): Promise<SliceEnd> => {
+    const { idleMs = intervalMs, idleGrowth, nextChangeInMs } = options
+    const slice = async (idleForMs: number): Promise<SliceEnd> => {
       const { expired = 0, changed, more } = await backend.sweep()
       this.#expired += expired
-      return { more, nextInMs: changed > 0 ? intervalMs : idleMs }
+      if (changed > 0) return { more, hasWorked: true, nextInMs: intervalMs }
+      if (more || nextChangeInMs === undefined || idleForMs === 0) return { more }
+      return { nextInMs: await nextChangeInMs() }
     }
-    super({ timers, intervalMs: idleMs, slice, onFailure })
+    super({ timers, intervalMs: idleMs, idleGrowth, slice, onFailure })
   }
 
   /** Returns the number of expired messages since the last call. */

@@ -13,6 +13,7 @@ import type { UntypedJobs } from '../jobs/app-jobs.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { UntypedWorkerOptions } from '../worker/worker-options.ts'
+import { nextChangeIn } from './next-change.ts'
 import type { TestMill, TestOptions } from './open-for-test.ts'
 import { jobsSpy, sentSpy } from './spies.ts'
 import { TestDriver } from './test-driver.ts'
@@ -59,7 +60,10 @@ export async function openTestApp<const Opened extends App>(
   const driver = new TestDriver({
     clock,
     record,
-    maintain: (setup) => startTestMaintenance(setup, { monitoring }),
+    maintain: (setup) => {
+      const nextChangeInMs = (): Promise<number> => nextChangeIn(store.backend, clock)
+      return startTestMaintenance(setup, { monitoring, nextChangeInMs })
+    },
   })
   let mill: Mill<Opened> | undefined
   const close = closedOnce(clock, async () => {

@@ -21,8 +21,11 @@ import type { WorkerEvent } from './worker-event.ts'
 /** How long handlers may take after they were asked to stop, before their messages are released. */
 const abortGraceMs = 1_000
 
-/** Any length works: the timer only keeps the process alive while the worker waits for messages. */
-const aliveMs = 3_600_000
+/**
+ * Any length works: the timer only keeps the process alive while the worker waits for messages. A long one
+ * spares tests the steps of their virtual time.
+ */
+const aliveMs = 365 * 86_400_000
 
 /** Entries of a table with about a kilobyte each. */
 const batchedLeasesMax = 5_000
