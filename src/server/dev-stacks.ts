@@ -2,13 +2,15 @@
  * The stacks of a running dev server. Each time the templates are read, their queues are created or updated,
  * and the functions that consume them are run.
  */
-import { resolve } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
+import { describeMissingFile } from '../core/handler-extensions.ts'
 import { isRefused, MillraceError } from '../core/millrace-error.ts'
 import type { Logger } from '../observability/logger.ts'
 import { bringUp, planUp, readSources, type SourcePlan } from '../stacks/bring-up.ts'
 import type { StackSource, StackSourceOptions } from '../stacks/stack-source.ts'
-import type { Stack, StackRoute, TemplateProblem } from '../templates/stack.ts'
+import type { Stack, StackFunction, StackRoute, TemplateProblem } from '../templates/stack.ts'
 import { CodeWatcher } from '../worker/lambda/code-watcher.ts'
+import { findModule, isHandlerName, parseHandlerName } from '../worker/lambda/handler-file.ts'
 import { LambdaRuntime } from '../worker/lambda/lambda-runtime.ts'
 import { isNodeRuntime, type LambdaSet } from '../worker/lambda/lambda-set.ts'
 import type { DevSetup } from './dev.ts'
@@ -141,7 +143,7 @@ export class DevStacks {
     const sources = await this.#read()
     const planned = await planUp({ backend: services.store, sources })
     const stacks = planned.plans.map(({ stack }) => stack)
-    this.#tell([...planned.problems, ...stacks.flatMap(foreignFunctions)])
+    this.#tell([...planned.problems, ...stacks.flatMap(functionsNotRun)])
     if (planned.hasErrors) return undefined
     await services.refreshSwitches(stacks.flatMap(({ queues }) => queues))
     services.setContracts(sources.flatMap(({ contracts = [] }) => contracts))
@@ -205,17 +207,27 @@ function logRequest(log: Logger | undefined, report: RequestReport): void {
   log?.info({ method, path, function: name, status, duration_ms: durationMs }, 'function request')
 }
 
-function foreignFunctions({ functions, eventSources, routes }: Stack): readonly TemplateProblem[] {
-  const fed = new Set([...eventSources, ...routes].map((source) => source.function))
+/** Warnings about functions that a queue or route invokes and that cannot run. */
+function functionsNotRun({ functions, eventSources, routes }: Stack): readonly TemplateProblem[] {
+  const invoked = new Set([...eventSources, ...routes].map((source) => source.function))
   return functions
-    .filter(({ name, runtime }) => fed.has(name) && !isNodeRuntime(runtime))
-    .map(({ name, runtime, at }) => ({
-      ...problem(
-        `${name} is not run: its runtime is ${runtime}, and only Node.js functions are run here.`,
-        at,
-      ),
-      severity: 'warning',
-    }))
+    .filter(({ name }) => invoked.has(name))
+    .flatMap((one) => {
+      const reason = whyNotRun(one)
+      return reason === undefined ? [] : [{ ...problem(reason, one.at), severity: 'warning' }]
+    })
+}
+
+/** The file may be built later: then the function runs. */
+function whyNotRun({ name, runtime, handler, folder, at }: StackFunction): string | undefined {
+  if (!isNodeRuntime(runtime)) {
+    return `${name} is not run: its runtime is ${runtime}, and only Node.js functions are run here.`
+  }
+  if (!isHandlerName(handler)) return undefined
+  const { module } = parseHandlerName(handler)
+  if (findModule(folder, module) !== undefined) return undefined
+  const folders = [relative(dirname(at.file), folder)]
+  return `${name} cannot run: ${describeMissingFile({ handler, module, folders })}.`
 }
 
 function problem(message: string, at: TemplateProblem['at']): TemplateProblem {

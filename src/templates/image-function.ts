@@ -3,7 +3,7 @@
  * the build context. The image itself is neither built nor run.
  */
 import { join, relative, resolve } from 'node:path'
-import { handlerExtensions } from '../core/handler-extensions.ts'
+import { describeMissingFile, handlerExtensions } from '../core/handler-extensions.ts'
 import { readDockerfile } from './dockerfile.ts'
 import type { Evaluator } from './evaluator.ts'
 import { entriesOf, stringOf, valueAt } from './node.ts'
@@ -45,9 +45,8 @@ export function imageCode(
   const folders = ['.', ...image.copied].map((folder) => resolve(context, folder))
   const folder = folders.find((one) => hasModule(one, module))
   if (folder !== undefined) return { handler, folder, runtime: image.runtime }
-  const tried = [...new Set(folders.map((one) => relative(evaluator.template.folder, one) || '.'))]
-  const names = `${module}{${handlerExtensions.join(',')}}`
-  return missing(`${names} of its handler '${handler}' is not in ${tried.join(', ')}`)
+  const tried = folders.map((one) => relative(evaluator.template.folder, one))
+  return missing(describeMissingFile({ handler, module, folders: tried }))
 }
 
 function hasModule(folder: string, module: string): boolean {

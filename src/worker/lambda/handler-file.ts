@@ -27,8 +27,3 @@ export function findModule(folder: string, module: string): string | undefined {
   const stem = join(folder, module)
   return handlerExtensions.map((extension) => stem + extension).find((file) => existsSync(file))
 }
-
-/** The file names that were tried, for the error message. */
-export function triedFileNames(module: string): string {
-  return `${module}{${handlerExtensions.join(',')}}`
-}

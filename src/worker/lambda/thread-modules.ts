@@ -7,8 +7,9 @@ import { existsSync, statSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { extname, join, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { handlerFileNames } from '../../core/handler-extensions.ts'
 import { isModuleSyntaxError, moduleSyntaxHint, withFormat } from '../typescript-modules.ts'
-import { findModule, parseHandlerName, triedFileNames } from './handler-file.ts'
+import { findModule, parseHandlerName } from './handler-file.ts'
 import { type LambdaError, lambdaErrorOf, runtimeError } from './lambda-error.ts'
 import type { ThreadData } from './thread-protocol.ts'
 
@@ -55,7 +56,7 @@ export async function loadHandler({ folder, handler, hasCallbacks }: ThreadData)
   const { module, path } = parseHandlerName(handler)
   const file = findModule(folder, module)
   if (file === undefined) {
-    const message = `Cannot find module '${triedFileNames(module)}' in ${folder}`
+    const message = `Cannot find module '${handlerFileNames(module)}' in ${folder}`
     throw new LoadFailure(runtimeError('Runtime.ImportModuleError', message))
   }
   const loaded = await importModule(file)

@@ -46,6 +46,23 @@ describe('a running dev server', () => {
     await line(/^output: first hello/)
   })
 
+  test('warns about a handler whose file is missing, and runs it once the file exists', async () => {
+    const unfed = `
+  Unfed:
+    Type: AWS::Serverless::Function
+    Properties: { Handler: nowhere.handler, Runtime: nodejs22.x, CodeUri: ./src }`
+    const text = template(unfed).replace('grade.handler', 'later.handler')
+    const { send, line, told, write } = await devScene(text)
+    assert.equal(
+      await told(/^warning/),
+      "warning 5: grade cannot run: later{.js,.mjs,.cjs,.ts,.mts,.cts} of its handler 'later.handler' is not in src.",
+    )
+    assert.match(await told(/./), /^up /)
+    await write('src/later.mjs', handler('later'))
+    await send('orders', 'hello')
+    await line(/^output: later hello/)
+  })
+
   test('goes on as it was while a template is broken, and says where', async () => {
     const { dev, send, line, told, write } = await devScene()
     await write('template.yaml', template().replace('!GetAtt Orders.Arn', '!GetAtt Ordres.Arn'))
