@@ -1,7 +1,8 @@
 /**
- * Sends many messages in batches of ten. Entries that SQS could not take for a reason of its own are tried
- * again. What was not sent is in the error, by its index.
+ * Sends many messages in batches of ten. Entries that failed on the side of SQS are tried again. What was not
+ * sent is in the error, by its index.
  */
+import { isError } from '../core/is-error.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { pause } from '../core/pause.ts'
 import type { Timers } from '../core/ports.ts'
@@ -68,7 +69,7 @@ async function sendBatch(
       }),
     )
     for (const one of Successful) sent[Number(one.Id)] = sentOf(one)
-    for (const { Id, Code = 'Unknown', Message = 'SQS gave no reason.' } of Failed) {
+    for (const { Id, Code = unknown, Message = noReason } of Failed) {
       unsent.set(Number(Id), { index: Number(Id), code: Code, reason: Message })
     }
     if (isFifo || tries === triesMax) return
@@ -81,11 +82,19 @@ export function sentOf({ MessageId = '', SequenceNumber }: SentEntry): SqsSent {
   return { id: MessageId, sequence: SequenceNumber ?? null }
 }
 
-/** The name and text of an error of the SDK. */
+/** The code and text of an error of the SDK. */
 export function reasonOf(error: unknown): Pick<UnsentMessage, 'code' | 'reason'> {
-  const { name, message } = error instanceof Error ? error : new Error(String(error))
-  return { code: name, reason: message }
+  if (!isError(error)) return { code: unknown, reason: String(error) }
+  const { name, message } = error
+  // Errors of SQS are named after their code. Those of the network have a code, and often no text.
+  const code = '$fault' in error || !('code' in error) ? name : String(error.code)
+  const [first] = 'errors' in error && Array.isArray(error.errors) ? error.errors : []
+  const text = message || (isError(first) ? first.message : '')
+  return { code: code === 'Error' ? unknown : code, reason: text || noReason }
 }
+
+const unknown = 'Unknown'
+const noReason = 'SQS gave no reason.'
 
 /** The indexes of the messages, ten at a time and at most as many bytes as SQS takes in one call. */
 function batchesOf(sizes: readonly number[]): readonly (readonly number[])[] {

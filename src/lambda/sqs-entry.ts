@@ -2,8 +2,10 @@
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
 import type { PlannedSettings } from '../contracts/resolve-queues.ts'
-import { messageBytes, refuseMessage } from '../core/check-message.ts'
-import { checkRange, type Violations } from '../core/checks.ts'
+import { isLongDelay, messageBytes, refuseMessage } from '../core/check-message.ts'
+import { formatDuration } from '../core/durations.ts'
+import { isoTime } from '../core/iso-time.ts'
+import { limits } from '../core/limits.ts'
 import type { MessageAttribute, NewMessage } from '../core/message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { systemPorts } from '../core/ports.ts'
@@ -19,9 +21,6 @@ export interface CheckedEntry {
   readonly entry: SqsEntry
   readonly bytes: number
 }
-
-/** SQS delays a message by at most 15 minutes, in whole seconds. */
-const delayMs = { min: 0, max: 900_000, unit: 'ms' }
 
 const { clock } = systemPorts
 
@@ -85,19 +84,28 @@ export class EntryMaker {
     const now = clock.now()
     const { runAt, ...others } = given
     const message = runAt === undefined ? given : { ...others, delayMs: Math.max(0, runAt - now) }
-    const violations: Violations = []
-    const field = runAt === undefined ? 'delay' : 'runAt'
-    if (message.delayMs !== undefined) checkRange(violations, field, message.delayMs, delayMs)
-    const refusal =
-      violations.length > 0
-        ? MillraceError.invalid(violations)
-        : refuseMessage(message, this.#settings, now)
+    const refusal = refuseLongDelay(message, runAt) ?? refuseMessage(message, this.#settings, now)
     if (refusal !== undefined) throw renameFields(refusal, callerNames(this.queue.declared))
     const attributes = { ...message.attributes, ...reserved }
     const hasAttributes = Object.keys(attributes).length > 0
     const sent = hasAttributes ? { ...message, attributes } : message
     return { entry: entryOf(sent), bytes: messageBytes(sent) }
   }
+}
+
+/** SQS delays a message by at most 15 minutes, in whole seconds. */
+function refuseLongDelay(
+  { delayMs = 0 }: NewMessage,
+  runAt: number | undefined,
+): MillraceError | undefined {
+  if (!isLongDelay(delayMs)) return undefined
+  const most = `at most ${formatDuration(limits.delayMs.max)}`
+  const violation =
+    runAt === undefined
+      ? { field: 'delay', given: formatDuration(delayMs), allowed: most }
+      : { field: 'runAt', given: isoTime(runAt), allowed: `a time ${most} away` }
+  const allowed = `${violation.allowed}, which is the limit of SQS`
+  return MillraceError.invalid([{ ...violation, allowed }])
 }
 
 /** The producers only encode and check here. */

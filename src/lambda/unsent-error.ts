@@ -11,7 +11,10 @@ export interface SqsSent {
 export interface UnsentMessage {
   /** Its index in the call. */
   readonly index: number
-  /** The error code of SQS, or `NotSent` if it was not tried. */
+  /**
+   * The error code of SQS or of the network, such as `ThrottlingException` or `ECONNREFUSED`; `NotSent` if the
+   * message was not tried, `Unknown` if the error has no code.
+   */
   readonly code: string
   readonly reason: string
 }

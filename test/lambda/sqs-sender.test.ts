@@ -115,7 +115,16 @@ describe('a sender', () => {
       .toEqualTypeOf<{ n: number }>()
     const refused = (call: Promise<unknown>, text: RegExp) => assert.rejects(call, text)
     await refused(sender.send('orders', Object({ n: 'x' })), /message\.n: got a string/)
-    await refused(sender.send('orders', { n: 1 }, { delay: '16m' }), /delay/)
+    const longest =
+      /^MillraceError: delay: got 20m, expected at most 15m, which is the limit of SQS$/
+    await refused(sender.send('orders', { n: 1 }, { delay: '20m' }), longest)
+    await refused(sender.sendMany('orders', [{ n: 1 }], { delay: '20m' }), longest)
+    await refused(sender.enqueue('printQueue', 'PRINT', { page: 1 }, { delay: '20m' }), longest)
+    const runAt = new Date(Date.now() + 3_600_000)
+    await refused(
+      sender.send('orders', { n: 1 }, { runAt }),
+      new RegExp(`runAt: got ${runAt.toISOString()}, expected a time at most 15m away`),
+    )
     await refused(
       sender.send('orders', { n: 1 }, Object({ group: 'a' })),
       /group: got an unknown option/,
@@ -270,6 +279,32 @@ describe('many messages', () => {
       return true
     })
     assert.equal(inputs.length, 1)
+  })
+
+  test.each([
+    ['of the network', { name: 'Error', code: 'ECONNREFUSED' }, 'ECONNREFUSED'],
+    ['of SQS', { name: 'ThrottlingException', $fault: 'client', code: 'X' }, 'ThrottlingException'],
+    ['without a code', { name: 'Error' }, 'Unknown'],
+  ])('have the code of an error %s', async (_name, fields, code) => {
+    const cause = Object.assign(new Error('it failed'), fields)
+    const failing = scripted([() => Promise.reject(cause)]).client
+    const sending = sqsSender(shop, { client: failing, urls }).sendMany('orders', [{ n: 1 }])
+    await assert.rejects(sending, { unsent: [{ index: 0, code, reason: 'it failed' }] })
+  })
+
+  test('have the code and the reason when no server listens, with the real SDK', async () => {
+    const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
+    const endpoint = 'http://127.0.0.1:1'
+    const own = new SQSClient({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 })
+    const sending = sqsSender(shop, { client: own, urls }).sendMany('orders', [{ n: 1 }])
+    await assert.rejects(sending, (error) => {
+      assert.ok(error instanceof UnsentError)
+      const [unsent] = error.unsent
+      assert.equal(unsent?.code, 'ECONNREFUSED')
+      assert.match(unsent.reason, /ECONNREFUSED/)
+      return true
+    })
+    own.destroy()
   })
 
   test('report everything after a call that failed as a whole', async () => {
