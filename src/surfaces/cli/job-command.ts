@@ -1,16 +1,18 @@
-/** `millrace job`: the tracked jobs of a store, why they failed, and what their handlers logged. */
+/** `millrace job`: the tracked jobs of a store, why they failed, what their handlers logged, and changing them. */
 
 import type { Command } from 'commander'
 import type { Backend } from '../../backends/backend.ts'
-import type { JobRecord, JobStore } from '../../backends/job-store.ts'
+import type { JobRecord } from '../../backends/job-store.ts'
 import { jobStatuses } from '../../core/job-state.ts'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { supported } from '../../core/supported.ts'
-import { attemptView, jobInsideView, jobStateView, logLineView } from '../../operations/job-view.ts'
+import { attemptView, logLineView } from '../../operations/job-view.ts'
 import { jsonOf, masked, maskMessage } from '../../operations/mask-payload.ts'
 import { addReveal, hiddenIn, type RevealFlags } from './hidden-fields.ts'
-import { jobSheet, jobTable, type ListedJob, logLines } from './job-sheet.ts'
+import { jobActions } from './job-actions.ts'
+import { listedView, requireJob } from './job-found.ts'
+import { jobSheet, jobTable, logLines } from './job-sheet.ts'
 import { oneOf, wholeNumberIn } from './option-values.ts'
 import type { Shell } from './shell.ts'
 import {
@@ -35,7 +37,7 @@ interface ShowFlags extends StoreFlags, RevealFlags {}
 export function jobCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'job',
-    description: 'Show jobs, why they failed, and what their handlers logged.',
+    description: 'Show, cancel, retry and reschedule jobs.',
   })
   run(shell, listCommand(command), list)
   const showing = {
@@ -50,6 +52,7 @@ export function jobCommand(parent: Command, shell: Shell): void {
     examples: ['job logs 0199f1c2-0000-8000-8000-000000000001 --json'],
   }
   run(shell, storeCommand(command, logging), logs)
+  jobActions(command, shell)
 }
 
 function listCommand(parent: Command): Command {
@@ -91,10 +94,6 @@ async function list(call: Call<ListFlags>, queue: string): Promise<void> {
   if (next !== null) output.notice(`To see more, add --after ${next}`)
 }
 
-function listedView(job: JobRecord): ListedJob {
-  return { ...jobStateView(job), ...jobInsideView(job), error_message: job.error }
-}
-
 async function show(call: Call<ShowFlags>, id: string): Promise<void> {
   const { flags, output } = call
   const view = await inStore(call, async ({ backend }) => {
@@ -134,10 +133,4 @@ async function logs(call: Call<StoreFlags>, id: string): Promise<void> {
   if (flags.json) return output.json({ logs: lines })
   if (lines.length === 0) return output.notice('The job has no log lines.')
   output.line(logLines(lines, output.paint))
-}
-
-async function requireJob(jobs: JobStore, id: string): Promise<JobRecord> {
-  const job = await jobs.read({ id })
-  if (job === undefined) throw new MillraceError('job_not_found')
-  return job
 }

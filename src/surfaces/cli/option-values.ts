@@ -22,6 +22,14 @@ function msOf(text: string): number | undefined {
   }
 }
 
+export function time(text: string): Date {
+  const date = new Date(text)
+  if (Number.isNaN(date.getTime())) {
+    throw new InvalidArgumentError('Use a time such as 2027-01-31T00:00:00Z.')
+  }
+  return date
+}
+
 export function wholeNumberIn({ min, max }: Pick<Range, 'min' | 'max'>): (text: string) => number {
   return (text) => {
     const number = Number(text)

@@ -9,7 +9,7 @@ import { silentLogger } from '../../observability/logger.ts'
 import { type AppFlags as AppOptions, addAppOptions, appOf } from './app-options.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
-import { oneOf, wholeNumberIn } from './option-values.ts'
+import { oneOf, time, wholeNumberIn } from './option-values.ts'
 import { found } from './schedule-found.ts'
 import type { Shell } from './shell.ts'
 import {
@@ -97,14 +97,6 @@ function jsonValue(text: string): unknown {
   } catch {
     throw new InvalidArgumentError('Use JSON.')
   }
-}
-
-function time(text: string): Date {
-  const date = new Date(text)
-  if (Number.isNaN(date.getTime())) {
-    throw new InvalidArgumentError('Use a time such as 2027-01-31T00:00:00Z.')
-  }
-  return date
 }
 
 async function set(call: Call<SetFlags>, name: string): Promise<void> {
