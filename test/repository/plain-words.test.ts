@@ -98,6 +98,13 @@ const retiredPhrases: readonly (readonly [phrase: RegExp, instead: string])[] = 
   [/\bwhat you got an answer for\b/, 'if the call returned, it is on disk'],
 ]
 
+/** The same for pages only. */
+const retiredOnPages: typeof retiredPhrases = [
+  [/[,;] also\b/, 'even, including, too'],
+  [/\bwhatever (?:its|their) end\b/, 'however it ended'],
+  [/\bgoes? up\b/, 'is deployed'],
+]
+
 const pages = repositoryFiles.filter((file) =>
   /^(?:README|CONTRIBUTING|CHANGELOG|ARCHITECTURE)\.md$|^docs\/.*\.md$|^examples\/.*README\.md$/.test(
     file,
@@ -114,9 +121,9 @@ function paragraphsOf(page: string): readonly string[] {
     .split('\n')
 }
 
-function retiredIn(text: string): readonly string[] {
+function retiredIn(text: string, phrases = retiredPhrases): readonly string[] {
   return paragraphsOf(text).flatMap((paragraph) =>
-    retiredPhrases.flatMap(([phrase, instead]) => {
+    phrases.flatMap(([phrase, instead]) => {
       const [found] = phrase.exec(paragraph.toLowerCase()) ?? []
       return found === undefined ? [] : [`"${found}" (${instead}) in: ${paragraph.trim()}`]
     }),
@@ -167,8 +174,9 @@ describe('the comments and strings of the source', () => {
 
 describe('the prose of the pages', () => {
   test('uses customary words', () => {
+    const phrases = [...retiredPhrases, ...retiredOnPages]
     const offenders = pages.flatMap((file) =>
-      retiredIn(readRepositoryFile(file)).map((line) => `${file}: ${line}`),
+      retiredIn(readRepositoryFile(file), phrases).map((line) => `${file}: ${line}`),
     )
     assert.deepEqual(offenders, [])
   })
