@@ -9,13 +9,13 @@ type Bold = Pick<Colours, 'bold'>
 export function scheduleTable(views: readonly ScheduleView[], paint: Bold): string {
   const rows = views.map(({ declared, ticks, skipped, failed, ...view }) => ({
     ...view,
-    set: declared ? null : 'yes',
+    kind: declared ? 'declared' : 'set',
     ticks: String(ticks),
     skipped: String(skipped),
     failed: String(failed),
   }))
   const numbers = ['ticks', 'skipped', 'failed'] as const
-  const columns = ['name', 'rule', 'set', 'next_at', 'last_at', ...numbers, 'paused_by'] as const
+  const columns = ['name', 'rule', 'kind', 'next_at', 'last_at', ...numbers, 'paused_by'] as const
   return boldHead(table(columns, rows, { rightAligned: numbers }), paint)
 }
 

@@ -46,9 +46,12 @@ describe('millrace schedule list', () => {
     const { good, read } = await sceneWithStore()
     const text = await good('schedule', 'list')
     const [head, first, second] = text.split('\n')
-    assert.match(head ?? '', /^NAME +RULE +NEXT AT +TICKS +SKIPPED +FAILED$/)
-    assert.match(first ?? '', /^reports-dev-nightly +cron 0 2 \* \* \* in Europe\/Berlin +20/)
-    assert.match(second ?? '', /^reports-dev-yearly +every 365d +20/)
+    assert.match(head ?? '', /^NAME +RULE +KIND +NEXT AT +TICKS +SKIPPED +FAILED$/)
+    assert.match(
+      first ?? '',
+      /^reports-dev-nightly +cron 0 2 \* \* \* in Europe\/Berlin +declared +20/,
+    )
+    assert.match(second ?? '', /^reports-dev-yearly +every 365d +declared +20/)
     const { schedules } = await read('schedule', 'list')
     assert.deepEqual(
       { ...schedules[1], next_at: null },
@@ -184,6 +187,7 @@ describe('millrace schedule set, show and remove', () => {
       [false, 'mail', 'DIGEST', 'cron 0 8 * * * in Europe/Berlin'],
     )
     assert.match(await good('schedule', 'show', stored), /kind +set at run time\nqueue +mail\n/)
+    assert.match(await good('schedule', 'list', '--prefix', stored), /digest\/7 +cron .* set +20/)
     assert.doesNotMatch(await good('schedule', 'show', stored), /user/)
     const id = (await good('schedule', 'run', 'digest/7', '--app', app)).trim()
     assert.match(id, /^[0-9a-f-]{36}$/)
@@ -239,7 +243,7 @@ describe('millrace schedule set, show and remove', () => {
     const second = await read(...prefix, '--after', first.next)
     assert.deepEqual([second.schedules.length, second.next], [1, null])
     const { stdout, stderr } = await run(...prefix)
-    assert.match(stdout, /^NAME +RULE +SET +NEXT AT/)
+    assert.match(stdout, /^NAME +RULE +KIND +NEXT AT/)
     assert.equal(stderr, "To see more, add --after 'reports-dev-digest/2'\n")
   })
 })
