@@ -74,3 +74,10 @@ export const least = '/*sqlite min *//*postgres least */'
 /** The numbers of a JSON array that is given as one value. */
 export const numbersIn =
   '/*sqlite (SELECT value FROM json_each(?)) *//*postgres (SELECT value::bigint FROM json_array_elements_text(?::json)) */'
+
+/**
+ * At the end of a query: its rows are for this transaction alone, until it ends. A database with one writer
+ * needs nothing for that. Rows that another transaction has are waited for, or left out.
+ */
+export const forUpdate = '/*postgres FOR UPDATE */'
+export const skipLocked = '/*postgres FOR UPDATE SKIP LOCKED */'

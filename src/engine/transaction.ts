@@ -61,6 +61,13 @@ export interface Transaction extends View {
   /** Messages that this transaction has let expire so far. */
   readonly expired: number
 
+  /**
+   * Keeps other transactions out of what has this name, until this one ends. For rules that read and then
+   * write; a database with one writer has nothing to do.
+   */
+  lock(name: string): Step<void>
+  /** The same for rows, by a query that locks them. */
+  lockRows(query: Query<unknown>, ...values: readonly Value[]): Step<void>
   run(change: Statement, ...values: readonly Value[]): Step<void>
   /** Whether the statement changed a row. */
   changed(change: Statement, ...values: readonly Value[]): Step<boolean>
@@ -87,6 +94,10 @@ export interface Transaction extends View {
   afterCommit(run: () => void): void
   /** Runs the caller's own writes in this transaction. */
   runWithin(within: (connection: object) => void): Step<void>
+}
+
+export function isTransaction(view: View): view is Transaction {
+  return 'messages' in view
 }
 
 export interface ProcessMemory {

@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest'
-import { openPostgres } from '../../src/backends/postgres/index.ts'
+import { type OpenedPostgres, openPostgres } from '../../src/backends/postgres/index.ts'
 import {
   type ContractHarness,
   describeBackendContract,
@@ -19,16 +19,22 @@ async function openHarness(): Promise<ContractHarness> {
   const schema = `store_${stores}`
   const open = () => openPostgres({ url, ports, schema, usesPortsTime: true, connections: 4 })
   let opened = await open()
+  const others: OpenedPostgres[] = []
   const settle = async (): Promise<void> => {
     for (let rounds = 0; rounds < 4; rounds += 1) {
       await settleTurns()
-      await opened.whenIdle()
+      await Promise.all([opened, ...others].map(({ whenIdle }) => whenIdle()))
     }
   }
   return {
     backend: opened.backend,
     advance: (ms) => ports.clock.advance(ms, settle),
     jumpWall: (ms) => ports.clock.jumpWall(ms),
+    openAnother: async () => {
+      const other = await open()
+      others.push(other)
+      return other.backend
+    },
     async reopen() {
       await opened.backend.close()
       opened = await open()

@@ -34,6 +34,7 @@ async function openHarness(options: StoreOptions): Promise<ContractHarness> {
     backend,
     advance: (ms) => ports.clock.advance(ms),
     jumpWall: (ms) => ports.clock.jumpWall(ms),
+    openAnother: open,
     async reopen() {
       await backend.close()
       backend = await open()

@@ -35,6 +35,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
       pool,
       ownsPool: true,
       schema,
+      connect: () => new pg.Client({ connectionString: url }),
       ports,
       usesPortsTime,
       opening: nothingSealed,

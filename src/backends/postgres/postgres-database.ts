@@ -1,5 +1,5 @@
 /** Postgres as a database of the engine: a transaction for each rule, on any of several connections. */
-import type { Pool } from 'pg'
+import type { Client, Pool } from 'pg'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
 import { Receipts } from '../../core/receipt.ts'
@@ -21,6 +21,7 @@ import { drive } from './driver/drive.ts'
 import { isUnreachable, storageError } from './driver/faults.ts'
 import { GroupWriter } from './driver/group-writer.ts'
 import { migrate, namesOfSchema } from './driver/migrate.ts'
+import { Notifications } from './driver/notifications.ts'
 import { QueueCache } from './driver/queue-cache.ts'
 import { StatementTexts } from './driver/statement-texts.ts'
 import {
@@ -33,6 +34,9 @@ import { type Waiting, WaitingReceives } from './waiting-receives.ts'
 
 /** The time is written down this often. */
 const clockEveryMs = 1_000
+
+/** Longer names of channels are refused. */
+const channelLengthMax = 63
 
 /** Rows of counters per queue; each process adds to one of them. */
 const slots = 16
@@ -55,6 +59,8 @@ export interface PostgresDatabaseOptions {
   /** The pool is closed with the store. */
   readonly ownsPool: boolean
   readonly schema: string
+  /** Makes a connection that listens to other processes. */
+  readonly connect: () => Client
   readonly ports: Ports
   /** Takes the time from the ports instead of the database, in tests. Default: false. */
   readonly usesPortsTime?: boolean
@@ -69,6 +75,7 @@ export class PostgresDatabase implements Database {
   readonly #clock: StoreClock
   readonly #waiting: WaitingReceives
   readonly #writer: GroupWriter
+  readonly #notifications: Notifications
   readonly #facts: StoreFacts
   #cache = new QueueCache(0, new Switches([]))
   #databaseMs = 0
@@ -95,6 +102,13 @@ export class PostgresDatabase implements Database {
       },
       uptime: () => (usesPortsTime ? clock.uptime?.() : undefined),
     })
+    this.#notifications = new Notifications({
+      ports,
+      connections,
+      channel: `millrace:${options.schema}`.slice(0, channelLengthMax),
+      connect: options.connect,
+      onChange: (queues) => this.#waiting.recheck(queues),
+    })
     this.#writer = new GroupWriter({ ports, transact: (run) => this.#transact(run) })
     this.#waiting = new WaitingReceives({
       ports,
@@ -117,6 +131,7 @@ export class PostgresDatabase implements Database {
       )
       if (marks === undefined) throw new MillraceError('store_corrupt')
       return new PostgresDatabase(options, connections, {
+        schema,
         ids: ports.ids,
         messageIds: new MessageIds(marks.id_prefix),
         receipts: new Receipts(marks.receipt_key),
@@ -166,11 +181,13 @@ export class PostgresDatabase implements Database {
     if (deliveries.length > 0 || waitMs === 0) return deliveries
     if (signal?.aborted) throw new MillraceError('aborted')
     if (this.#closed !== undefined) return []
+    this.#notifications.listen()
     return this.#waiting.wait(request, queueId, waitMs)
   }
 
   async whenReady(request: WhenReady): Promise<void> {
     if (this.#closed !== undefined) return
+    this.#notifications.listen()
     await this.#waiting.watch(request)
   }
 
@@ -199,6 +216,7 @@ export class PostgresDatabase implements Database {
     this.#writer.close()
     await written.catch(() => undefined)
     await this.whenIdle()
+    await this.#notifications.close()
     await this.#connections.close()
   }
 
@@ -237,8 +255,9 @@ export class PostgresDatabase implements Database {
       return open
     })
     tx.committed()
-    if (tx.hasChangedQueues) this.#waiting.recheck()
-    else this.#waiting.recheck(new Set([...tx.gained, ...tx.touched]))
+    const changed = new Set([...tx.gained, ...tx.touched])
+    this.#waiting.recheck(tx.hasChangedQueues ? undefined : changed)
+    this.#notifications.send(tx.concernsOthers ? changed : [])
   }
 
   /** Reads the time, and the queues if they have changed. */

@@ -58,6 +58,7 @@ const declared = 'Declared; not evaluated yet.'
 const declaredAnew = 'Declared anew; not evaluated yet.'
 
 export function* declareAlarms(tx: Transaction, request: DeclareAlarms): Steps<void> {
+  yield* tx.lock('alarms')
   const { owner, rules, yields = false, abandonedAfterMs = 0, withdrawn = [] } = request
   const isAlive = (row: AlarmRow): boolean => row.declared_at > tx.now - abandonedAfterMs
   for (const rule of rules) {

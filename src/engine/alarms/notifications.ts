@@ -59,6 +59,7 @@ export function* takeNotifications(
   tx: Transaction,
   { limit, leaseMs }: TakeNotifications,
 ): Steps<readonly Notification[]> {
+  yield* tx.lock('notifications')
   return yield* inTurn(yield* tx.all(sql.due, tx.now, limit), function* (row) {
     yield* tx.run(sql.lease, tx.now + leaseMs, row.number)
     tx.wroteRow()

@@ -108,6 +108,7 @@ function* spend(
   { budget, amount }: Spending,
   work: SpendingWork | undefined,
 ): Steps<SpentBudget> {
+  yield* tx.lock(`budget:${budget}`)
   const row = yield* requireBudget(tx, budget)
   const { start } = windowAt(row, tx.now)
   yield* tx.run(sql.write, budget, start, (yield* spentSince(tx, budget, start)) + amount)
@@ -128,6 +129,7 @@ function* workOfReceipt(
 }
 
 export function* resetBudget(tx: Transaction, request: ResetBudget): Steps<BudgetRecord> {
+  yield* tx.lock(`budget:${request.budget}`)
   const { budget, by, note = null } = request
   const row = yield* requireBudget(tx, budget)
   const { spent } = yield* recordOf(tx, row)

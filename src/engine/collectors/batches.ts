@@ -32,6 +32,7 @@ import {
   type KeyRow,
   keptOf,
   keyRows,
+  lockKey,
   lookAtKey,
   saveKey,
   settingsOf,
@@ -64,6 +65,7 @@ const sql = {
 }
 
 export function* beginBatch(tx: Transaction, request: BeginBatch): Steps<BatchResult> {
+  yield* lockKey(tx, request)
   const { queue: name, receipt } = request
   if (receiptFor(tx, yield* tx.queue(name), receipt) === undefined)
     throw new MillraceError('receipt_invalid')
@@ -160,6 +162,7 @@ export function* refuseBatch(
   receipt: Receipt,
   batch: EndBatch,
 ): Steps<LeaseRefusal | undefined> {
+  yield* lockKey(tx, batch)
   return (yield* heldWith(tx, batch, tx.receipts.format(receipt))) === undefined
     ? 'stale'
     : undefined
@@ -243,6 +246,7 @@ export function* triggerMoved(tx: Transaction, from: number, to: number): Steps<
 }
 
 function* keepBatch(tx: Transaction, key: KeyRow): Steps<void> {
+  yield* lockKey(tx, key)
   const { collector, key: name, holder_message: trigger } = key
   const rest = withoutBatch(key)
   if (key.kept === 1) {

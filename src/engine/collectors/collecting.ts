@@ -16,6 +16,7 @@ import {
   isRunning,
   type KeyRow,
   keyRows,
+  lockKey,
   saveKey,
   settingsOf,
 } from './collector-keys.ts'
@@ -48,6 +49,7 @@ export function* addItems(tx: Transaction, request: AddItems): Steps<readonly Ad
 }
 
 export function* stageItems(tx: Transaction, request: AddItems): Steps<readonly AddedItem[]> {
+  yield* lockKey(tx, request)
   const found = yield* findKey(tx, request)
   let key = found
   let isAnyNew = false
@@ -132,6 +134,7 @@ function* withLostTriggerReplaced(tx: Transaction, key: KeyRow): Steps<KeyRow> {
 
 /** Makes what is staged or kept due now; false when that is nothing. */
 export function* flushKey(tx: Transaction, request: CollectorKey): Steps<boolean> {
+  yield* lockKey(tx, request)
   const rows = yield* keyRows(tx, request)
   const running = yield* filtered(rows, (row) => isRunning(tx, row))
   const isBusy = running.length > 0

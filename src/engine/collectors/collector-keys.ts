@@ -70,6 +70,11 @@ export function settingsOf({ settings }: Pick<KeyRow, 'settings'>): KeySettings 
   return JSON.parse(settings)
 }
 
+/** A key is for one transaction at a time: it has rows, items and a trigger that belong together. */
+export function* lockKey(tx: Transaction, { collector, key }: CollectorKey): Steps<void> {
+  yield* tx.lock(`collector:${collector}:${key}`)
+}
+
 export function* findKey(view: View, { collector, key }: CollectorKey): Steps<KeyRow | undefined> {
   return yield* view.one(sql.find, collector, key)
 }

@@ -5,7 +5,7 @@ import { query, upTo } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { hasStaged } from './collector-items.ts'
-import { isRunning, type KeyRow, lookAtKey, saveKey } from './collector-keys.ts'
+import { isRunning, type KeyRow, lockKey, lookAtKey, saveKey } from './collector-keys.ts'
 import { scheduleTrigger, triggerOf, triggerQueue } from './collector-triggers.ts'
 
 const sql = {
@@ -20,6 +20,7 @@ export function* repairKeys(tx: Transaction, request: RepairKeys): Steps<Repaire
   const stuck: CollectorKey[] = []
   for (const row of yield* tx.all(sql.overdue, tx.now - overdueMs, limit)) {
     const { collector, key } = row
+    yield* lockKey(tx, row)
     const found = yield* repair(tx, row)
     if (found === 'repaired') note(repaired, { collector, key })
     if (found === 'stuck') note(stuck, { collector, key })

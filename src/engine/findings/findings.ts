@@ -60,6 +60,7 @@ const forgottenAfterMs = 600_000
 
 function* noteFindings(tx: Transaction, request: NoteFindings): Steps<readonly Finding[]> {
   const { scope, kind, found, isPartial, confirmAfterMs } = request
+  yield* tx.lock(`findings:${scope}:${kind}`)
   const missing = new Map((yield* tx.all(sql.known, scope, kind)).map((row) => [keyOf(row), row]))
   const reported: Finding[] = []
   for (const { place, id, type, since = tx.now } of found) {

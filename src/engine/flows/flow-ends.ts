@@ -7,7 +7,7 @@
 import type { FlowStatus } from '../../backends/flow-store.ts'
 import type { MillraceError } from '../../core/millrace-error.ts'
 import { refuseEmitted } from '../messages/emitting.ts'
-import { change } from '../statements.ts'
+import { change, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { type FlowRow, type FlowText, flowByNumber, readText } from './flow-rows.ts'
@@ -30,6 +30,9 @@ const end = (status: FlowStatus): string => `
 const failed = `${end('failed')}, failed_unit = ?, failure = ?, look_at = ? + keep_ms`
 
 const sql = {
+  takeFlowOf: query<unknown>(`
+    SELECT 1 /*postgres FROM flow
+    WHERE number = (SELECT flow FROM flow_unit WHERE number = ?) FOR NO KEY UPDATE */`),
   clearEndMessage: change(
     'UPDATE flow SET end_message = NULL, look_at = ended_at + keep_ms WHERE number = ?',
   ),
@@ -79,6 +82,8 @@ export function* endUnit(tx: Transaction, end: UnitEnd): Steps<void> {
 /** Returns the parent unit of this one's flow, when that ends now too. */
 function* markUnit(tx: Transaction, end: UnitEnd): Steps<UnitEnd | undefined> {
   const { unit, state, reason = null, message, keepsMessage = false } = end
+  // Of two last marks, the second must see the first.
+  yield* tx.lockRows(sql.takeFlowOf, unit)
   const before = yield* unitByNumber(tx, unit)
   if (before === undefined) return undefined
   // Many messages may end in one step, and the end of one can give a unit of the next another message.

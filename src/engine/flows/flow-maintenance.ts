@@ -31,7 +31,8 @@ const lookAgainMs = 5_000
 
 const sql = {
   due: query<FlowRow>(`
-    SELECT * FROM flow WHERE look_at <= ? ORDER BY look_at, number LIMIT ${flowSlice}`),
+    SELECT * FROM flow WHERE look_at <= ? ORDER BY look_at, number LIMIT ${flowSlice}
+    /*postgres FOR NO KEY UPDATE SKIP LOCKED */`),
   walkOn: change('UPDATE flow SET swept = ?, look_at = ? WHERE number = ?'),
   lookAfterEnd: change('UPDATE flow SET look_at = ended_at + keep_ms WHERE number = ?'),
   overdue: change(`

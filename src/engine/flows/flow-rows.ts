@@ -13,7 +13,7 @@ import { MillraceError } from '../../core/millrace-error.ts'
 import { spentOnFlow } from '../budgets/spending.ts'
 import { query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
-import type { View } from '../transaction.ts'
+import { isTransaction, type View } from '../transaction.ts'
 import { dead } from './flow-units.ts'
 
 export interface FlowRow {
@@ -46,6 +46,8 @@ export type FlowText = 'finalize' | 'failed' | 'parent' | 'data'
 const sql = {
   readText: query<{ text: string }>('SELECT text FROM flow_text WHERE flow = ? AND kind = ?'),
   byId: query<FlowRow>('SELECT * FROM flow WHERE name = ? AND id = ?'),
+  take: query<FlowRow>(`
+    SELECT * FROM flow WHERE name = ? AND id = ? /*postgres FOR NO KEY UPDATE */`),
   byNumber: query<FlowRow>('SELECT * FROM flow WHERE number = ?'),
   firstDead: query<FlowFailure>(`
     SELECT id AS unit, reason FROM flow_unit
@@ -56,8 +58,11 @@ export function* findFlow(view: View, { flow, id }: FlowKey): Steps<FlowRow | un
   return yield* view.one(sql.byId, flow, id)
 }
 
+/** In a transaction, the flow is for it alone. */
 export function* requireFlow(view: View, key: FlowKey): Steps<FlowRow> {
-  const row = yield* findFlow(view, key)
+  const row = isTransaction(view)
+    ? yield* view.one(sql.take, key.flow, key.id)
+    : yield* findFlow(view, key)
   if (row === undefined) throw new MillraceError('flow_not_found')
   return row
 }

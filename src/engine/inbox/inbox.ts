@@ -27,7 +27,7 @@ import {
 } from '../messages/message-rows.ts'
 import { extendLeases, settleLeases } from '../messages/settling.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, query } from '../statements.ts'
+import { change, forUpdate, query } from '../statements.ts'
 import { filtered, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import {
@@ -44,12 +44,12 @@ import {
 
 const sql = {
   find: query<MessageRow>(
-    `SELECT ${messageColumns} FROM message WHERE sequence = ? AND generation = ?`,
+    `SELECT ${messageColumns} FROM message WHERE sequence = ? AND generation = ? ${forUpdate}`,
   ),
   // Few messages have an id of their own, and those lie in FIFO queues, in which all have a group.
   findById: query<MessageRow>(`
     SELECT ${messageColumns} FROM message /*sqlite INDEXED BY message_in_group */
-    WHERE generation = ? AND group_name IS NOT NULL AND id = ?`),
+    WHERE generation = ? AND group_name IS NOT NULL AND id = ? ${forUpdate}`),
   prolong: change('UPDATE inbox_claim SET until = ? WHERE sequence = ? AND token = ?'),
   due: query<ClaimRow>(`
     SELECT * FROM inbox_claim WHERE until <= ? ORDER BY until LIMIT ${inboxSlice}`),

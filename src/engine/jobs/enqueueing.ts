@@ -191,6 +191,7 @@ function* findEarlier(
 ): Steps<StoredJob | 'conflict' | undefined> {
   const { idempotency, throttle, debounce } = job
   const scope = scopeOf(queue, job)
+  yield* tx.lock(`job:${scope}:${idempotency?.key ?? throttle?.key ?? debounce?.key ?? ''}`)
   if (debounce !== undefined) {
     return yield* coalescedWhileWaiting(
       tx,

@@ -17,7 +17,7 @@ const sql = {
     FROM message
     LEFT JOIN queue ON queue.generation = message.generation
     LEFT JOIN discarded_generation ON discarded_generation.generation = message.generation
-    WHERE sequence = ? AND job_type IS NOT NULL`),
+    WHERE sequence = ? AND job_type IS NOT NULL /*postgres FOR UPDATE OF message */`),
 }
 
 interface FoundRow extends ElapsedRow {

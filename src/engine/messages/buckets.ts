@@ -7,7 +7,7 @@
 import type { LimitValues } from '../../core/limit-keys.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
 import type { Queue } from '../queues/queue.ts'
-import { arrayQuery, change, query, upTo } from '../statements.ts'
+import { arrayQuery, change, query, skipLocked, upTo } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import type { ContentRow } from './content-row.ts'
@@ -22,7 +22,7 @@ const sql = {
     WHERE generation = ? AND bucket > ? ORDER BY bucket, sequence LIMIT 1`),
   pick: arrayQuery<ContentValues>(`
     SELECT ${keyedColumns} FROM message /*sqlite INDEXED BY message_bucket */
-    WHERE generation = ? AND bucket = ? ORDER BY sequence ${upTo}`),
+    WHERE generation = ? AND bucket = ? ORDER BY sequence ${upTo} ${skipLocked}`),
   // Blocked messages are read in the order of sending; since when they could be received is kept beside.
   block: change(`
     UPDATE message SET

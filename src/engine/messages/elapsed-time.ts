@@ -7,7 +7,7 @@ import { endUnit } from '../flows/flow-ends.ts'
 import { leaseLapsed } from '../inbox/inbox-events.ts'
 import { finishJob, noteAttempt } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, type Query, query, upTo } from '../statements.ts'
+import { change, type Query, query, skipLocked, upTo } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import type { ContentRow } from './content-row.ts'
@@ -49,21 +49,29 @@ export function dueIn(state: number, columns: string = elapsedColumns): string {
     ORDER BY due_at, sequence`
 }
 
+const oldestReady = `
+  SELECT ${elapsedColumns} FROM message /*sqlite INDEXED BY message_ready */
+  WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`
+// The time at which a blocked message is due is that of its sending.
+const oldestBlocked = `
+  SELECT ${elapsedColumns} FROM message /*sqlite INDEXED BY message_due */
+  WHERE generation = ? AND state = ${blocked} AND state > 0 ORDER BY due_at, sequence LIMIT 1`
+
 const sql = {
-  dueLeased: query<ElapsedRow>(`${dueIn(leased)} ${upTo}`),
-  dueDelayed: query<ElapsedRow>(`${dueIn(delayed)} ${upTo}`),
+  dueLeased: query<ElapsedRow>(`${dueIn(leased)} ${upTo} ${skipLocked}`),
+  dueDelayed: query<ElapsedRow>(`${dueIn(delayed)} ${upTo} ${skipLocked}`),
+  anyLeasedDue: query<unknown>(`${dueIn(leased)} LIMIT 1`),
+  anyDelayedDue: query<unknown>(`${dueIn(delayed)} LIMIT 1`),
+  anyOwnExpired: query<unknown>(`${ownExpired(elapsedColumns)} LIMIT 1`),
   makeReady: change(`
     UPDATE message SET state = 0, held_until = NULL, bucket = NULL WHERE sequence = ?`),
   content: query<ContentRow>(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
-  oldestReady: query<ElapsedRow>(`
-    SELECT ${elapsedColumns} FROM message /*sqlite INDEXED BY message_ready */
-    WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
-  // The time at which a blocked message is due is that of its sending.
-  oldestBlocked: query<ElapsedRow>(`
-    SELECT ${elapsedColumns} FROM message /*sqlite INDEXED BY message_due */
-    WHERE generation = ? AND state = ${blocked} AND state > 0 ORDER BY due_at, sequence LIMIT 1`),
+  firstReady: query<ElapsedRow>(oldestReady),
+  firstBlocked: query<ElapsedRow>(oldestBlocked),
+  oldestReady: query<ElapsedRow>(`${oldestReady} ${skipLocked}`),
+  oldestBlocked: query<ElapsedRow>(`${oldestBlocked} ${skipLocked}`),
   ownExpired: query<ElapsedRow>(`
-    ${ownExpired(elapsedColumns)} ORDER BY expires_at, sequence ${upTo}`),
+    ${ownExpired(elapsedColumns)} ORDER BY expires_at, sequence ${upTo} ${skipLocked}`),
 }
 
 /** Messages that wait and have passed their own expiry. Leases and delays end at their own times. */
@@ -155,10 +163,10 @@ export function* endAllDue(tx: Transaction, queue: Queue): Steps<void> {
 
 /** Whether the queue holds anything that is due. */
 export function* hasDue(view: View, queue: Queue): Steps<boolean> {
-  for (const due of [sql.dueLeased, sql.dueDelayed, sql.ownExpired]) {
-    if ((yield* view.one(due, queue.generation, view.now, 1)) !== undefined) return true
+  for (const due of [sql.anyLeasedDue, sql.anyDelayedDue, sql.anyOwnExpired]) {
+    if ((yield* view.one(due, queue.generation, view.now)) !== undefined) return true
   }
-  for (const oldest of [sql.oldestReady, sql.oldestBlocked]) {
+  for (const oldest of [sql.firstReady, sql.firstBlocked]) {
     const row = yield* view.one(oldest, queue.generation)
     if (row !== undefined && hasRetentionEnded(queue, row, view.now)) return true
   }

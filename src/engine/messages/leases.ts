@@ -4,14 +4,17 @@ import type { Delivery, LeaseRefusal, LeaseState, LeaseStates } from '../../back
 import type { Receipt } from '../../core/receipt.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
 import type { Queue } from '../queues/queue.ts'
-import { query } from '../statements.ts'
+import { forUpdate, query } from '../statements.ts'
 import { inTurn, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
+import { isTransaction } from '../transaction.ts'
 import type { ContentRow } from './content-row.ts'
 import { expiryOf, isRunning } from './expiry.ts'
 import { deliveryFromRow, leased, type MessageRow, messageColumns } from './message-rows.ts'
 
-const findMessage = query<MessageRow>(`SELECT ${messageColumns} FROM message WHERE sequence = ?`)
+const find = `SELECT ${messageColumns} FROM message WHERE sequence = ?`
+const findMessage = query<MessageRow>(find)
+const takeMessage = query<MessageRow>(`${find} ${forUpdate}`)
 
 /** Whether each lease could be settled now, and why not. */
 export function* readLeaseStates(view: View, request: LeaseStates): Steps<readonly LeaseState[]> {
@@ -66,7 +69,7 @@ export function* findRow(
   queue: Queue,
   receipt: Receipt,
 ): Steps<MessageRow | undefined> {
-  const row = yield* view.one(findMessage, receipt.sequence)
+  const row = yield* view.one(isTransaction(view) ? takeMessage : findMessage, receipt.sequence)
   if (row === undefined || row.generation !== queue.generation) return undefined
   return hasEnded(queue, row, view.now) ? undefined : row
 }

@@ -8,7 +8,15 @@ import { deliveredJob } from '../jobs/job-details.ts'
 import { wasLost } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue.ts'
 import type { Value } from '../statements.ts'
-import { arrayQuery, change, type Query, query, type Statement, upTo } from '../statements.ts'
+import {
+  arrayQuery,
+  change,
+  type Query,
+  query,
+  type Statement,
+  skipLocked,
+  upTo,
+} from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { View } from '../transaction.ts'
 import type { ContentRow } from './content-row.ts'
@@ -94,7 +102,7 @@ export type ContentValues = readonly [
 const readyRows = (columns: string): Query<ContentValues> =>
   arrayQuery(`
     SELECT ${columns} FROM message /*sqlite INDEXED BY message_ready */
-    WHERE generation = ? AND state = 0 ORDER BY sequence ${upTo}`)
+    WHERE generation = ? AND state = 0 ORDER BY sequence ${upTo} ${skipLocked}`)
 const pickReady = readyRows(contentColumns)
 const pickReadyKeyed = readyRows(keyedColumns)
 

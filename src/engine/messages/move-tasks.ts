@@ -21,7 +21,7 @@ import { unitHasWorkAgain } from '../flows/flow-ends.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
 import { finishJob } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, query, upTo } from '../statements.ts'
+import { change, query, skipLocked, upTo } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { unblock } from './buckets.ts'
@@ -60,7 +60,7 @@ const sql = {
       paced_from = ?
     WHERE id = ?`),
   running: query<TaskRow>(`
-    SELECT * FROM move_task WHERE status IN ('running', 'cancelling') ORDER BY number`),
+    SELECT * FROM move_task WHERE status IN ('running', 'cancelling') ORDER BY number ${skipLocked}`),
   // A message of a FIFO group that is in flight keeps the later ones of its group back.
   next: query<MovedRow>(`
     SELECT sequence, group_name, origin, job, job_type IS NOT NULL AS lives, body IS NULL AS apart,
@@ -71,7 +71,7 @@ const sql = {
       WHERE fifo_group.generation = message.generation AND name = group_name
         AND first_leased < message.sequence
     )
-    ORDER BY sequence ${upTo}`),
+    ORDER BY sequence ${upTo} ${skipLocked}`),
   remaining: query<unknown>(`
     SELECT 1 FROM message /*sqlite INDEXED BY message_ready */
     WHERE generation = ? AND state = 0 AND sequence > ? AND sequence <= ? LIMIT 1`),

@@ -27,6 +27,7 @@ export function* addToHandlers(
   queue: Queue,
   figures: HandlerFigures,
 ): Steps<void> {
+  yield* tx.lock(`handlers:${queue.id}`)
   const before = (yield* tx.one(sql.read, queue.id))?.total
   const total = before === undefined ? figures : addHandlers(decodeHandlers(before), figures)
   yield* tx.run(sql.write, queue.id, encodeHandlers(total))

@@ -111,6 +111,7 @@ export function* sampleMinute(tx: Transaction): Steps<SampleReport> {
 }
 
 function* sample(tx: Transaction, minute: number): Steps<'wholly' | 'partly' | 'before'> {
+  yield* tx.lock('metrics')
   const last = (yield* tx.one(sql.clock)) ?? { minute: 0, after_queue: null }
   if (last.minute > minute || (last.minute === minute && last.after_queue === null)) return 'before'
   // Queues that an earlier minute did not reach are part of this one.

@@ -72,6 +72,7 @@ const sql = {
 }
 
 export function* insertQueue(tx: Transaction, request: CreateQueue): Steps<CreatedQueue> {
+  yield* tx.lock(`queue:${request.queue}`)
   const { queue: name, settings: given = {}, tags = {}, cooldownMs = 0 } = request
   const existing = yield* tx.findQueue(name)
   if (existing !== undefined) {
@@ -102,6 +103,7 @@ export function* insertQueue(tx: Transaction, request: CreateQueue): Steps<Creat
 }
 
 export function* updateSettings(tx: Transaction, request: ChangeQueue): Steps<QueueRecord> {
+  yield* tx.lock(`queue:${request.queue}`)
   const queue = yield* tx.queue(request.queue)
   const settings: QueueSettings = { ...queue.settings, ...request.changes }
   yield* refuseSettings(tx, queue.name, settings, request.changes)
@@ -135,6 +137,7 @@ function* moveExpiry(tx: Transaction, queue: Queue, retentionMs: number): Steps<
 }
 
 export function* updateTags(tx: Transaction, request: TagQueue): Steps<QueueRecord> {
+  yield* tx.lock(`queue:${request.queue}`)
   const queue = yield* tx.queue(request.queue)
   const removed = new Set(request.remove ?? [])
   const tags = Object.fromEntries(
@@ -152,6 +155,7 @@ export function* updateTags(tx: Transaction, request: TagQueue): Steps<QueueReco
 }
 
 export function* removeQueue(tx: Transaction, { queue: name }: QueueName): Steps<void> {
+  yield* tx.lock(`queue:${name}`)
   const queue = yield* tx.queue(name)
   // What has ended before has had its own end, and may lie among the dead letters.
   yield* endDueForRead(tx, queue)
@@ -164,6 +168,7 @@ export function* removeQueue(tx: Transaction, { queue: name }: QueueName): Steps
 }
 
 export function* discardMessages(tx: Transaction, request: PurgeQueue): Steps<void> {
+  yield* tx.lock(`queue:${request.queue}`)
   const queue = yield* tx.queue(request.queue)
   const { purgedAt } = queue
   if (purgedAt !== null && tx.now - purgedAt < (request.cooldownMs ?? 0)) {

@@ -44,6 +44,7 @@ export function* setSwitch(tx: Transaction, request: SetSwitch): Steps<SwitchRec
 
 /** Turns a switch on and records it; the request was checked before. */
 export function* turnOn(tx: Transaction, record: SwitchRecord): Steps<SwitchRecord> {
+  yield* tx.lock('switches')
   yield* liftExpired(tx)
   const { scope, value, mode, by, note, setAt, until } = record
   yield* tx.run(sql.set, scope, value, mode, by, note, setAt, until)
@@ -53,6 +54,7 @@ export function* turnOn(tx: Transaction, record: SwitchRecord): Steps<SwitchReco
 }
 
 export function* liftSwitch(tx: Transaction, request: LiftSwitch): Steps<boolean> {
+  yield* tx.lock('switches')
   yield* liftExpired(tx)
   const { scope, value, by, note = null } = request
   if (tx.switches.find(scope, value, tx.now) === undefined) return false

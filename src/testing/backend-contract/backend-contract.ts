@@ -17,6 +17,7 @@ import { describeCollectorBatches } from './collector-batches.contract.ts'
 import { describeCollectorOperations } from './collector-operations.contract.ts'
 import { describeCollectorTriggers } from './collector-triggers.contract.ts'
 import { describeCollectors } from './collectors.contract.ts'
+import { describeConcurrentWriters } from './concurrent-writers.contract.ts'
 import { describeDeadLetters } from './dead-letters.contract.ts'
 import { describeDeduplication } from './deduplication.contract.ts'
 import { describeDelays } from './delays.contract.ts'
@@ -139,6 +140,7 @@ const behaviours = [
   describeFlowInterleavings,
   describeWhenReady,
   describeClock,
+  describeConcurrentWriters,
   describeClosing,
 ] as const
 

@@ -9,6 +9,8 @@ export interface ContractHarness {
   jumpWall?(ms: number): void
   /** Closes the store and opens it again. Leave it out when nothing is kept between the two. */
   reopen?(): Promise<Backend>
+  /** Opens the same store once more, as another process would. Leave it out where none can. */
+  openAnother?(): Promise<Backend>
   /** Called after each test; `failed` lets a harness keep the store for a look at it. */
   dispose(end: { readonly failed: boolean }): Promise<void>
 }

@@ -34,6 +34,7 @@ let unique = 0
 export class Scene {
   readonly #harness: ContractHarness
   #backend: Backend
+  readonly #others: Backend[] = []
 
   constructor(harness: ContractHarness) {
     this.#harness = harness
@@ -54,6 +55,21 @@ export class Scene {
 
   async reopen(): Promise<void> {
     if (this.#harness.reopen !== undefined) this.#backend = await this.#harness.reopen()
+  }
+
+  /** Another connection to the same store, by its number. */
+  async another(number: number): Promise<Backend> {
+    for (let opened = this.#others.length; opened <= number; opened += 1) {
+      const other = await this.#harness.openAnother?.()
+      assert.ok(other !== undefined, 'the harness opens no other connection')
+      this.#others.push(other)
+    }
+    return this.#others[number] ?? this.#backend
+  }
+
+  /** Closes the connections that `another` has opened. */
+  async closeOthers(): Promise<void> {
+    await Promise.all(this.#others.splice(0).map((backend) => backend.close()))
   }
 
   async queue(queue: string, settings: Partial<QueueSettings> = {}): Promise<QueueRecord> {

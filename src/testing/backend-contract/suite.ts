@@ -30,6 +30,7 @@ export type Need =
   | Exclude<Flag, 'durable' | 'callerTransactions' | 'backups'>
   | 'jumpWall'
   | 'reopen'
+  | 'openAnother'
 
 const reasons: Readonly<Record<Need, string>> = {
   atomicSettle: 'the backend does not settle and emit in one transaction',
@@ -49,6 +50,7 @@ const reasons: Readonly<Record<Need, string>> = {
   stacks: 'the backend keeps no record of stacks',
   jumpWall: 'the clock of the store cannot be moved by the harness',
   reopen: 'the harness cannot reopen the store',
+  openAnother: 'the harness opens the store only once',
 }
 
 export type ContractBody = (scene: Scene) => Promise<void>
@@ -87,8 +89,12 @@ export class ContractSuite {
       const scene = new Scene(watchdog.watched(harness))
       try {
         await watchdog.during('The body of the test', () => body(scene))
+        await scene.closeOthers()
       } catch (error) {
-        await watchdog.closeAfterFailure(() => harness.dispose({ failed: true }))
+        await watchdog.closeAfterFailure(async () => {
+          await scene.closeOthers()
+          await harness.dispose({ failed: true })
+        })
         throw error
       }
       await dispose()
@@ -97,6 +103,8 @@ export class ContractSuite {
 }
 
 function has(harness: ContractHarness, need: Need): boolean {
-  if (need === 'jumpWall' || need === 'reopen') return harness[need] !== undefined
+  if (need === 'jumpWall' || need === 'reopen' || need === 'openAnother') {
+    return harness[need] !== undefined
+  }
   return harness.backend.capabilities[need]
 }

@@ -60,7 +60,7 @@ export class Watchdog {
 
   /** The same harness, whose calls are known while they last. */
   watched(harness: ContractHarness): ContractHarness {
-    const { jumpWall, reopen } = harness
+    const { jumpWall, reopen, openAnother } = harness
     return {
       backend: this.#watchedBackend(harness.backend),
       advance: (ms) => this.#call(`advance ${ms} ms`, () => harness.advance(ms)),
@@ -68,6 +68,10 @@ export class Watchdog {
       ...(reopen !== undefined && {
         reopen: async () =>
           this.#watchedBackend(await this.#call('reopen', () => reopen.call(harness))),
+      }),
+      ...(openAnother !== undefined && {
+        openAnother: async () =>
+          this.#watchedBackend(await this.#call('openAnother', () => openAnother.call(harness))),
       }),
       dispose: (end) => harness.dispose(end),
     }

@@ -83,6 +83,11 @@ export class Connections {
     return new Connection(await this.#pool.connect(), this.#texts)
   }
 
+  /** Runs one text on any connection. */
+  async query(text: string, values: readonly unknown[]): Promise<void> {
+    await this.#pool.query({ text, values: [...values] })
+  }
+
   async close(): Promise<void> {
     if (this.#isOwn) await this.#pool.end()
   }

@@ -4,6 +4,7 @@
  * that fails does not affect the others. One whose transaction met another one is run again.
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
+import { afterTurns } from '../../../core/pause.ts'
 import type { Ports } from '../../../core/ports.ts'
 import type { Step } from '../../../engine/steps.ts'
 import type { Transaction } from '../../../engine/transaction.ts'
@@ -16,9 +17,6 @@ const groupMax = 100
 
 /** How often operations run again when other transactions were in their way. */
 const conflictsMax = 20
-
-/** The pause before that, which grows with each time. */
-const conflictPauseMs = 5
 
 interface Operation {
   readonly rule: (tx: Transaction) => Step<unknown>
@@ -87,7 +85,7 @@ export class GroupWriter {
           rest = rest.filter((operation) => operation !== offender)
         } else if (isConflict(error) && conflicts < conflictsMax) {
           conflicts += 1
-          await this.#pause(conflictPauseMs * conflicts)
+          await this.#pause(conflicts)
         } else if (rest.length > 1 && !isUnreachable(error)) {
           // One of them is to blame, and does not fail the others.
           for (const operation of rest) await this.#runGroup([operation])
@@ -100,9 +98,11 @@ export class GroupWriter {
     }
   }
 
-  #pause(ms: number): Promise<void> {
+  /** Turns of the event loop, more after each conflict: the other transaction is about to end. */
+  #pause(conflicts: number): Promise<void> {
     const { timers, randomness } = this.#options.ports
-    return new Promise((resolve) => timers.after(ms * randomness.next(), resolve))
+    const turns = 1 + Math.floor(randomness.next() * conflicts * 4)
+    return new Promise((resolve) => afterTurns(timers, turns, resolve))
   }
 }
 

@@ -53,6 +53,9 @@ const sql = {
   lockQueue: query<unknown>('SELECT pg_advisory_xact_lock(CAST(? AS INTEGER), CAST(? AS INTEGER))'),
   writeClock: change(`
     UPDATE store SET clock_ms = ?, wall_ms = ?, uptime_ms = ?, boot = ? WHERE clock_ms < ?`),
+  lockName: query<unknown>(
+    'SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended(CAST(? AS TEXT), 0))) AS locked',
+  ),
   raiseVersion: change('UPDATE store SET queues_version = queues_version + 1'),
 }
 
@@ -69,6 +72,8 @@ export interface StoreFacts {
   readonly receipts: Receipts
   readonly memory: ProcessMemory
   readonly isSealed: boolean
+  /** Tells the locks of this store from those of others in the same database. */
+  readonly schema: string
   /** The row of counters that this process adds to. */
   readonly slot: number
   open(text: string): string
@@ -164,6 +169,7 @@ export class PostgresTransaction extends PostgresView implements Transaction {
   readonly #sent: Promise<unknown>[] = []
   readonly #afterCommit: (() => void)[] = []
   readonly #locked = new Set<number>()
+  readonly #named = new Set<string>()
   readonly #clock: Moment['clock']
   #sequences: number[] = []
   #sequencesNext = 1
@@ -188,6 +194,16 @@ export class PostgresTransaction extends PostgresView implements Transaction {
 
   get expired(): number {
     return this.#expired
+  }
+
+  *lock(name: string): Steps<void> {
+    if (this.#named.has(name)) return
+    this.#named.add(name)
+    yield* this.one(sql.lockName, `${this.facts.schema}:${name}`)
+  }
+
+  *lockRows(query: Query<unknown>, ...values: readonly Value[]): Steps<void> {
+    yield* this.all(query, ...values)
   }
 
   *run(change: Statement, ...values: readonly Value[]): Steps<void> {
@@ -304,6 +320,12 @@ export class PostgresTransaction extends PostgresView implements Transaction {
   /** The first change that failed without its rule waiting for it; all that follow it fail too. */
   get failure(): unknown {
     return this.#failure
+  }
+
+  /** Whether others may wait for what has changed: something ready, room under a ceiling, a setting. */
+  get concernsOthers(): boolean {
+    if (this.gained.size > 0 || this.#hasChangedQueues) return true
+    return [...this.touched].some((name) => this.cache.known(name)?.countsRunning)
   }
 
   committed(): void {

@@ -12,6 +12,8 @@ const stepNames: ReadonlySet<string | symbol> = new Set([
   'counts',
   'findQueue',
   'lastSequence',
+  'lock',
+  'lockRows',
   'nextGeneration',
   'nextSequence',
   'nextToken',

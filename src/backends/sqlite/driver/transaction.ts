@@ -207,6 +207,14 @@ export class StoreTransaction extends StoreView implements Transaction {
     return new Answer(this.#sequence)
   }
 
+  lock(): Step<void> {
+    return done
+  }
+
+  lockRows(): Step<void> {
+    return done
+  }
+
   run(change: Statement, ...values: readonly Value[]): Step<void> {
     this.session.run(change, ...values)
     return done

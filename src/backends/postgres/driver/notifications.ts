@@ -1,0 +1,96 @@
+/**
+ * Tells other processes which queues have changed, and hears it from them. It is a hint: waiting receives
+ * also poll. A notification is sent after the commit, and those of a moment share one, because commits that
+ * notify wait for each other.
+ */
+import type { Client } from 'pg'
+import type { Ports } from '../../../core/ports.ts'
+import type { Connections } from './connections.ts'
+
+/** Longer lists of queues do not fit: then all of them are named. */
+const payloadLengthMax = 7_000
+
+/** Pause before a lost connection is made again. */
+const reconnectMs = 1_000
+
+export interface NotificationsOptions {
+  readonly ports: Ports
+  readonly connections: Connections
+  readonly channel: string
+  /** A connection of its own, which is not shared and not pooled. */
+  readonly connect: () => Client
+  /** Undefined: any queue may have changed. */
+  readonly onChange: (queues?: ReadonlySet<string>) => void
+}
+
+export class Notifications {
+  readonly #options: NotificationsOptions
+  readonly #changed = new Set<string>()
+  #isSending = false
+  #client: Client | undefined
+  #cancelReconnect: (() => void) | undefined
+  #isClosed = false
+
+  constructor(options: NotificationsOptions) {
+    this.#options = options
+  }
+
+  /** Tells the others soon. */
+  send(queues: Iterable<string>): void {
+    for (const queue of queues) this.#changed.add(queue)
+    if (this.#isSending || this.#changed.size === 0) return
+    this.#isSending = true
+    this.#options.ports.timers.soon(() => void this.#sendAll())
+  }
+
+  async #sendAll(): Promise<void> {
+    const { connections, channel } = this.#options
+    while (this.#changed.size > 0 && !this.#isClosed) {
+      const names = JSON.stringify([...this.#changed])
+      this.#changed.clear()
+      const payload = names.length > payloadLengthMax ? '' : names
+      // Others find out by their poll.
+      await connections.query('SELECT pg_notify($1, $2)', [channel, payload]).catch(() => undefined)
+    }
+    this.#isSending = false
+  }
+
+  /** Hears what other processes tell, from now on. */
+  listen(): void {
+    if (this.#client !== undefined || this.#cancelReconnect !== undefined || this.#isClosed) return
+    const client = this.#options.connect()
+    this.#client = client
+    client.on('notification', ({ payload = '' }) => this.#heard(payload))
+    client.on('error', () => this.#reconnect(client))
+    client.on('end', () => this.#reconnect(client))
+    client
+      .connect()
+      .then(() => client.query(`LISTEN "${this.#options.channel}"`))
+      // Something may have changed before it listened.
+      .then(() => this.#options.onChange())
+      .catch(() => this.#reconnect(client))
+  }
+
+  #heard(payload: string): void {
+    const names: readonly string[] | undefined = payload === '' ? undefined : JSON.parse(payload)
+    this.#options.onChange(names && new Set(names))
+  }
+
+  #reconnect(client: Client): void {
+    if (this.#client !== client || this.#isClosed) return
+    this.#client = undefined
+    client.end().catch(() => undefined)
+    const { timers } = this.#options.ports
+    const again = (): void => {
+      this.#cancelReconnect = undefined
+      this.listen()
+    }
+    this.#cancelReconnect = timers.after(reconnectMs, again, { background: true })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#cancelReconnect?.()
+    await this.#client?.end().catch(() => undefined)
+  }
+}
