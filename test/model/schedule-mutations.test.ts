@@ -31,7 +31,7 @@ const mutations: readonly Mutation[] = [
   {
     rule: 'a tick sends what is set now',
     statement: tick,
-    part: /AND definition IS \?/,
+    part: /AND definition IS NOT DISTINCT FROM \?/,
     becomes: `AND ${always}`,
   },
   {

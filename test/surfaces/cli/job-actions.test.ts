@@ -96,7 +96,7 @@ describe('moving a job to another time', () => {
     [
       'the past',
       ['--run-at', '2020-01-01T00:00:00Z'],
-      /--run-at: got 2020-01-01T.*expected a Date/,
+      /--run-at: got 2020-01-01T.*expected a time from/,
     ],
   ])('is refused with %s', async (_name, flags, reason) => {
     const { run, waiting } = await bankScene()
