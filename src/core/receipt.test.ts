@@ -49,7 +49,11 @@ describe('a receipt', () => {
   test('does not follow from the receipts before it', () => {
     const codes = Array.from({ length: 1_000 }, (_, token) => {
       const text = receipts.format({ queueId: 1, sequence: 7, token })
-      return Number(text.slice(text.lastIndexOf('-') + 1))
+      const [first = 0, second = 0] = text
+        .slice(text.lastIndexOf('-') + 1)
+        .split('.')
+        .map(Number)
+      return first * 2 ** 22 + (second & 0x3fffff)
     })
     const steps = codes.slice(1).map((code, index) => code - (codes[index] ?? 0))
     assert.equal(new Set(steps).size, steps.length)
@@ -75,11 +79,12 @@ describe('a receipt', () => {
   test.each([
     '',
     'r2',
-    'r3-1-1-1-1',
+    'r3-1-1-1-1.1',
+    'r2-1-1-1-1',
     'r2-1-1-1',
-    'r2-zzzzzzzzzzz-1-1-1',
-    'r2-1-1-1-1\n',
-    'r2-01-1-1-1',
+    'r2-zzzzzzzzzzz-1-1-1.1',
+    'r2-1-1-1-1.1\n',
+    'r2-01-1-1-1.1',
   ])('is not %j', (text) => {
     assert.equal(receipts.parse(text), undefined)
     assert.equal(looksLikeReceipt(text), false)

@@ -15,6 +15,16 @@ const formerPrefix = 'r1-'
 /** No longer receipt was ever issued, and none is read. */
 const lengthMax = 80
 
+/** The numbers of a receipt in 32 bits each, and the length of the whole; used again for each code. */
+const wordCount = 5
+const words = new Int32Array(wordCount)
+words[4] = 16 << 24
+
+/** The latest code. Numbers of up to 30 bits are what the runtime turns into text fastest. */
+const bits30 = 2 ** 30 - 1
+let codeFirst = 0
+let codeSecond = 0
+
 /** Whether a text has the form of a receipt. Only its store can tell whether it has issued it. */
 export function looksLikeReceipt(text: string): boolean {
   return partsOf(text) !== undefined
@@ -30,7 +40,7 @@ export class Receipts {
    * @param key 16 random hexadecimal digits, the same for the life of a store, and secret
    * @param formerTokenMax the last token that was given out without a code
    */
-  constructor(key: string, formerTokenMax = 0) {
+  constructor(key: string, formerTokenMax = -1) {
     this.#formerTokenMax = formerTokenMax
     this.#low = Number.parseInt(key.slice(0, 8), 16) | 0
     this.#high = Number.parseInt(key.slice(8, 16), 16) | 0
@@ -40,9 +50,11 @@ export class Receipts {
   format(receipt: Receipt): string {
     const { queueId, sequence, token } = receipt
     // A receive that is repeated returns the receipts of the first one.
-    const isFormer = token <= this.#formerTokenMax
-    const code = isFormer ? formerCode(receipt) : this.#codeOf(queueId, sequence, token)
-    return `${isFormer ? formerPrefix : prefix}${queueId}-${sequence}-${token}-${code}`
+    if (token <= this.#formerTokenMax) {
+      return `${formerPrefix}${queueId}-${sequence}-${token}-${formerCode(receipt)}`
+    }
+    this.#computeCode(queueId, sequence, token)
+    return `${prefix}${queueId}-${sequence}-${token}-${codeFirst}.${codeSecond}`
   }
 
   /** The receipt's parts, or undefined when this store has not issued it. */
@@ -54,56 +66,55 @@ export class Receipts {
       const isKnown = token <= this.#formerTokenMax && code === formerCode(parts)
       return isKnown ? { queueId, sequence, token } : undefined
     }
-    return code === this.#codeOf(queueId, sequence, token)
+    this.#computeCode(queueId, sequence, token)
+    return code === codeFirst && parts.second === codeSecond
       ? { queueId, sequence, token }
       : undefined
   }
 
   /**
-   * HalfSipHash-2-4 of the numbers, as 52 bits: made for short inputs and 32-bit arithmetic. Every delivery
+   * HalfSipHash-1-3 of the numbers, as twice 30 bits: made for short inputs and 32-bit arithmetic. Every delivery
    * and every acknowledgement computes one; an HMAC of node:crypto takes ten times as long.
    */
-  #codeOf(queueId: number, sequence: number, token: number): number {
-    const words = [queueId, sequence, token].flatMap((number) => [
-      number | 0,
-      Math.floor(number / 2 ** 32) | 0,
-    ])
-    words.push(24 << 24)
+  #computeCode(queueId: number, sequence: number, token: number): void {
+    words[0] = queueId
+    words[1] = sequence
+    words[2] = token
+    // The upper bits of both: neither has more than 48.
+    words[3] = Math.floor(sequence / 2 ** 32) * 2 ** 16 + Math.floor(token / 2 ** 32)
     let v0 = this.#low
     let v1 = this.#high ^ 0xee
     let v2 = 0x6c796765 ^ this.#low
     let v3 = 0x74656462 ^ this.#high
-    let first = 0
-    // After the words come two blocks that finish the hash, of which each gives 32 bits.
-    for (let block = 0; block < words.length + 2; block += 1) {
-      const word = words[block] ?? 0
-      const isWord = block < words.length
+    // A round for each word, and then twice three to finish 32 bits each.
+    for (let round = 0; round < wordCount + 6; round += 1) {
+      const word = round < wordCount ? (words[round] ?? 0) : 0
       v3 ^= word
-      if (!isWord) {
-        if (block === words.length) v2 ^= 0xee
-        else v1 ^= 0xdd
-      }
-      for (let round = isWord ? 2 : 4; round > 0; round -= 1) {
-        v0 = (v0 + v1) | 0
-        v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
-        v0 = (v0 << 16) | (v0 >>> 16)
-        v2 = (v2 + v3) | 0
-        v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
-        v0 = (v0 + v3) | 0
-        v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
-        v2 = (v2 + v1) | 0
-        v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
-        v2 = (v2 << 16) | (v2 >>> 16)
-      }
+      v0 = (v0 + v1) | 0
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
+      v0 = (v0 << 16) | (v0 >>> 16)
+      v2 = (v2 + v3) | 0
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
+      v0 = (v0 + v3) | 0
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
+      v2 = (v2 + v1) | 0
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
+      v2 = (v2 << 16) | (v2 >>> 16)
       v0 ^= word
-      if (block === words.length) first = (v1 ^ v3) >>> 0
+      if (round === wordCount - 1) v2 ^= 0xee
+      if (round === wordCount + 2) {
+        codeFirst = (v1 ^ v3) & bits30
+        v1 ^= 0xdd
+      }
     }
-    return ((v1 ^ v3) & 0xfffff) * 2 ** 32 + first
+    codeSecond = (v1 ^ v3) & bits30
   }
 }
 
 interface ReceiptParts extends Receipt {
   readonly code: number
+  /** The second half of the code; 0 in a receipt of the former form. */
+  readonly second: number
   readonly isFormer: boolean
 }
 
@@ -123,11 +134,13 @@ function partsOf(text: string): ReceiptParts | undefined {
   const queueId = wholeNumber(text, prefix.length, sequenceAt - 1)
   const sequence = wholeNumber(text, sequenceAt, tokenAt - 1)
   const token = wholeNumber(text, tokenAt, codeAt - 1)
-  const code = wholeNumber(text, codeAt, text.length)
+  const secondAt = isFormer ? text.length + 1 : text.indexOf('.', codeAt) + 1
+  const code = wholeNumber(text, codeAt, secondAt - 1)
+  const second = isFormer ? 0 : wholeNumber(text, secondAt, text.length)
   // A part that is no number makes the sum none.
-  return Number.isNaN(queueId + sequence + token + code)
+  return Number.isNaN(queueId + sequence + token + code + second)
     ? undefined
-    : { queueId, sequence, token, code, isFormer }
+    : { queueId, sequence, token, code, second, isFormer }
 }
 
 /** Reads digits by hand, because every acknowledgement comes through here; NaN for anything else. */

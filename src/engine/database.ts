@@ -33,8 +33,8 @@ export interface Database {
   /** Runs a rule in a transaction that the caller has begun on its own connection to the same store. */
   within<T>(transaction: object, rule: (tx: Transaction) => Step<T>): T
 
-  /** Leases messages by `receiveNow`; waits for the first one. */
-  receive(request: Receive): Promise<readonly Delivery[]>
+  /** Leases messages by `receiveNow`; waits for the first one. Calls `onEmpty` when there was none. */
+  receive(request: Receive, onEmpty: () => void): Promise<readonly Delivery[]>
   whenReady(request: WhenReady): Promise<void>
 
   check(): Promise<void>

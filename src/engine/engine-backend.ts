@@ -1,5 +1,5 @@
 /** A complete backend on a database: the rules of the engine, run by the database. */
-import type { Backend, Delivery, Receive } from '../backends/backend.ts'
+import type { Backend } from '../backends/backend.ts'
 import type { Database } from './database.ts'
 import { findingStore } from './findings/findings.ts'
 import { jobStore } from './jobs/job-store.ts'
@@ -97,7 +97,8 @@ export function engineBackend(database: Database): Backend {
     ...boundStore(database, queueOperations),
 
     send: (request) => database.add((tx) => sendMessages(tx, request)),
-    receive: (request) => receive(database, emptyReceives, request),
+    // A receive that found nothing is counted in memory: it costs no commit.
+    receive: (request) => database.receive(request, () => emptyReceives.note(request.queue)),
     whenReady: (request) => database.whenReady(request),
     settle: (request) => settle(database, request),
     sweep: () => database.change(sweepSlice),
@@ -105,15 +106,4 @@ export function engineBackend(database: Database): Backend {
     backup: (request) => database.backup(request),
     close: () => database.close(),
   }
-}
-
-/** A receive that found nothing is counted in memory: it costs no commit. */
-async function receive(
-  database: Database,
-  emptyReceives: EmptyReceives,
-  request: Receive,
-): Promise<readonly Delivery[]> {
-  const deliveries = await database.receive(request)
-  if (deliveries.length === 0) emptyReceives.note(request.queue)
-  return deliveries
 }

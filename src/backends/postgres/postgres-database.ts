@@ -167,7 +167,7 @@ export class PostgresDatabase implements Database {
     throw new MillraceError('unsupported')
   }
 
-  async receive(request: Receive): Promise<readonly Delivery[]> {
+  async receive(request: Receive, onEmpty: () => void): Promise<readonly Delivery[]> {
     const { signal } = request
     if (signal?.aborted) throw new MillraceError('aborted')
     let waitMs = 0
@@ -178,11 +178,17 @@ export class PostgresDatabase implements Database {
       queueId = queue.id
       return yield* leasedFor(tx, request, waitMs > 0)
     })
-    if (deliveries.length > 0 || waitMs === 0) return deliveries
+    if (deliveries.length > 0) return deliveries
+    if (waitMs === 0) {
+      onEmpty()
+      return []
+    }
     if (signal?.aborted) throw new MillraceError('aborted')
     if (this.#closed !== undefined) return []
     this.#notifications.listen()
-    return this.#waiting.wait(request, queueId, waitMs)
+    const awaited = await this.#waiting.wait(request, queueId, waitMs)
+    if (awaited.length === 0) onEmpty()
+    return awaited
   }
 
   async whenReady(request: WhenReady): Promise<void> {

@@ -7,7 +7,7 @@ import type { Database } from '../../engine/database.ts'
 import { receiveNow } from '../../engine/messages/claiming.ts'
 import { hasSomethingReady } from '../../engine/messages/ready-checks.ts'
 import { query } from '../../engine/statements.ts'
-import { runAtOnce, type Step } from '../../engine/steps.ts'
+import { Answer, runAtOnce, type Step } from '../../engine/steps.ts'
 import { StoreClock } from '../../engine/store-clock.ts'
 import type { Transaction, View } from '../../engine/transaction.ts'
 import type {
@@ -128,11 +128,11 @@ export class SqliteDatabase implements Database {
   }
 
   change<T>(rule: (tx: Transaction) => Step<T>): Promise<T> {
-    return this.#writer.submit((tx) => runAtOnce(rule(tx)))
+    return this.#writer.submit(rule)
   }
 
   add<T>(rule: (tx: Transaction) => Step<T>): Promise<T> {
-    return this.#writer.add((tx) => runAtOnce(rule(tx)))
+    return this.#writer.add(rule)
   }
 
   within<T>(transaction: object, rule: (tx: Transaction) => Step<T>): T {
@@ -144,26 +144,31 @@ export class SqliteDatabase implements Database {
     return sentMessages(this.#writer.session, request)
   }
 
-  async receive(request: Receive): Promise<readonly Delivery[]> {
+  async receive(request: Receive, onEmpty: () => void): Promise<readonly Delivery[]> {
     const { signal } = request
     let waitMs = request.waitMs ?? 0
     let queueId = waitMs === 0 ? undefined : this.#emptyQueue(request)
     if (queueId === undefined) {
-      const [deliveries, id] = await this.#writer.submit((tx) => {
+      const [deliveries, id] = await this.#writer.submit(function* (tx) {
         if (signal?.aborted) throw new MillraceError('aborted')
         const queue = tx.session.queues.require(request.queue)
         waitMs = request.waitMs ?? queue.settings.receiveWaitMs
-        return [runAtOnce(receiveNow(tx, request, waitMs > 0)), queue.id] as const
+        return [yield* receiveNow(tx, request, waitMs > 0), queue.id] as const
       })
       if (deliveries.length > 0) return deliveries
-      if (waitMs === 0) return []
+      if (waitMs === 0) {
+        onEmpty()
+        return []
+      }
       queueId = id
     }
     if (signal?.aborted) throw new MillraceError('aborted')
     if (this.#closed !== undefined) return []
     this.#wakeFile.listen()
     if (this.#writer.loss !== undefined) throw this.#writer.loss
-    return this.#waitingReceives.wait(request, queueId, waitMs)
+    const deliveries = await this.#waitingReceives.wait(request, queueId, waitMs)
+    if (deliveries.length === 0) onEmpty()
+    return deliveries
   }
 
   async whenReady(request: WhenReady): Promise<void> {
@@ -176,7 +181,7 @@ export class SqliteDatabase implements Database {
 
   check(): Promise<void> {
     // A commit of its own: a full disk can be read, and would otherwise pass for a good one.
-    return this.#writer.add((tx) => tx.wroteRow())
+    return this.#writer.add((tx) => new Answer(tx.wroteRow()))
   }
 
   async backup(request: Backup): Promise<BackupReport> {

@@ -7,7 +7,7 @@
 import type { LimitValues } from '../../core/limit-keys.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
 import type { Queue } from '../queues/queue.ts'
-import { arrayQuery, change, query, skipLocked, upTo } from '../statements.ts'
+import { arrayQuery, change, type Query, query, skipLocked, upTo } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import type { ContentRow } from './content-row.ts'
@@ -16,10 +16,12 @@ import { blocked, type ContentValues, contents, keyedColumns } from './message-r
 /** The bucket of leased messages, where their number is limited. It sorts before all others. */
 export const runningBucket = ''
 
+/** The first bucket after one of a name, and its first message. */
+export const nextBucket: Query<{ bucket: string; sequence: number }> = query(`
+  SELECT bucket, sequence FROM message /*sqlite INDEXED BY message_bucket */
+  WHERE generation = ? AND bucket > ? ORDER BY bucket, sequence LIMIT 1`)
+
 const sql = {
-  next: query<{ bucket: string; sequence: number }>(`
-    SELECT bucket, sequence FROM message /*sqlite INDEXED BY message_bucket */
-    WHERE generation = ? AND bucket > ? ORDER BY bucket, sequence LIMIT 1`),
   pick: arrayQuery<ContentValues>(`
     SELECT ${keyedColumns} FROM message /*sqlite INDEXED BY message_bucket */
     WHERE generation = ? AND bucket = ? ORDER BY sequence ${upTo} ${skipLocked}`),
@@ -106,13 +108,13 @@ export function* bucketAfter(
   queue: Queue,
   name: string = runningBucket,
 ): Steps<Bucket | undefined> {
-  const row = yield* view.one(sql.next, queue.generation, name)
+  const row = yield* view.one(nextBucket, queue.generation, name)
   if (row === undefined) return undefined
   return { name: row.bucket, kind: kindOfBucket(row.bucket), head: row.sequence }
 }
 
 export function* hasBuckets(view: View, queue: Queue): Steps<boolean> {
-  return (yield* view.one(sql.next, queue.generation, runningBucket)) !== undefined
+  return (yield* view.one(nextBucket, queue.generation, runningBucket)) !== undefined
 }
 
 /** The first messages of a bucket. */

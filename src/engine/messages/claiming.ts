@@ -9,11 +9,11 @@ import { MillraceError } from '../../core/millrace-error.ts'
 import type { Queue } from '../queues/queue.ts'
 import { arrayQuery, type Query, upTo } from '../statements.ts'
 import type { Step, Steps } from '../steps.ts'
-import type { Transaction } from '../transaction.ts'
+import type { Counts, Transaction } from '../transaction.ts'
 import { claimGated } from './claiming-gated.ts'
 import type { ContentRow } from './content-row.ts'
 import { endDueForReceive, sliceRows } from './elapsed-time.ts'
-import { gateOf, makeGate } from './gates.ts'
+import { gateOf, hasGate, makeGate } from './gates.ts'
 import { firstOpenGroup, groupChanged } from './groups.ts'
 import { type Claim, type Claimed, isNewAndLasting, leaseOrSetAside } from './leasing.ts'
 import { type ContentValues, contentColumns, contents, oldestReady } from './message-rows.ts'
@@ -44,9 +44,15 @@ function* claimMessages(
 ): Steps<readonly Delivery[]> {
   const queue = yield* tx.queue(request.queue)
   const visibilityMs = request.visibilityMs ?? queue.settings.visibilityMs
+  const { attemptId, prefetch = 0, heldNames } = request
+  if (queue.settings.type === 'standard' && !hasGate({ view: tx, queue, heldNames })) {
+    const claim = { max: request.max, prefetch, leaseExpiresAt: tx.now + visibilityMs }
+    const claimed = yield* tx.messages.claimOrdinary(queue, claim)
+    if (claimed !== undefined) return claimed
+  }
   yield* endDueForReceive(tx, queue)
-  const recalled = yield* recallAttempt(tx, queue, request.attemptId, visibilityMs)
-  if (recalled !== undefined) return recalled
+  const recalled = attemptId && (yield* recallAttempt(tx, queue, attemptId, visibilityMs))
+  if (recalled) return recalled
   const inFlightRoom = inFlightMax - (yield* tx.counted(queue, 'leased'))
   if (inFlightRoom <= 0) {
     // A long poll keeps waiting; a short poll gets the reason.
@@ -54,31 +60,35 @@ function* claimMessages(
     throw new MillraceError('in_flight_limit')
   }
   const { now } = tx
-  const gate = yield* gateOf({ view: tx, queue, heldNames: request.heldNames })
+  const gate = yield* gateOf({ view: tx, queue, heldNames })
   if (gate?.isHeld) return []
   const max = Math.min(request.max, inFlightRoom, gate?.room ?? inFlightRoom)
   if (max <= 0) return []
   const budget = { setAside: sliceRows }
   const noisy = new NoisyTenants(tx, queue)
   const leaseExpiresAt = now + visibilityMs
-  const ahead = gate === undefined ? yield* aheadOf(tx, queue, request, max) : 0
+  const isAhead = prefetch > 0 && gate === undefined
+  const ahead = isAhead ? yield* aheadOf(tx, queue, prefetch, max) : 0
   const deliveries = yield* claim(tx, queue, { max, ahead, leaseExpiresAt, budget, gate, noisy })
   if (gate !== undefined) yield* gate.noteClaims(tx, deliveries.length)
-  yield* rememberAttempt(tx, queue, request.attemptId, deliveries)
+  if (attemptId) yield* rememberAttempt(tx, queue, attemptId, deliveries)
   return deliveries
 }
 
 /** How many messages a worker may claim ahead: as many stay ready, so no idle receiver finds none. */
-function* aheadOf(
-  tx: Transaction,
-  queue: Queue,
-  { prefetch = 0 }: Receive,
+export function aheadIn(
+  { ready, leased }: Pick<Counts, 'ready' | 'leased'>,
+  prefetch: number,
   max: number,
-): Steps<number> {
-  if (prefetch === 0 || queue.settings.type === 'fifo') return 0
-  const left = (yield* tx.counted(queue, 'ready')) - max
-  const room = inFlightMax - (yield* tx.counted(queue, 'leased')) - max
-  return Math.max(0, Math.min(prefetch, room, Math.floor(left / 2)))
+): number {
+  const room = inFlightMax - leased - max
+  return Math.max(0, Math.min(prefetch, room, Math.floor((ready - max) / 2)))
+}
+
+function* aheadOf(tx: Transaction, queue: Queue, prefetch: number, max: number): Steps<number> {
+  if (queue.settings.type === 'fifo') return 0
+  const ready = yield* tx.counted(queue, 'ready')
+  return aheadIn({ ready, leased: yield* tx.counted(queue, 'leased') }, prefetch, max)
 }
 
 function* claim(tx: Transaction, queue: Queue, wanted: Claim): Steps<readonly Delivery[]> {

@@ -57,11 +57,13 @@ const oldestBlocked = `
   SELECT ${elapsedColumns} FROM message /*sqlite INDEXED BY message_due */
   WHERE generation = ? AND state = ${blocked} AND state > 0 ORDER BY due_at, sequence LIMIT 1`
 
+/** Whether a lease, or a delay, is over in a queue. */
+export const leaseIsDue: Query<unknown> = query(`${dueIn(leased)} LIMIT 1`)
+export const delayIsDue: Query<unknown> = query(`${dueIn(delayed)} LIMIT 1`)
+
 const sql = {
   dueLeased: query<ElapsedRow>(`${dueIn(leased)} ${upTo} ${skipLocked}`),
   dueDelayed: query<ElapsedRow>(`${dueIn(delayed)} ${upTo} ${skipLocked}`),
-  anyLeasedDue: query<unknown>(`${dueIn(leased)} LIMIT 1`),
-  anyDelayedDue: query<unknown>(`${dueIn(delayed)} LIMIT 1`),
   anyOwnExpired: query<unknown>(`${ownExpired(elapsedColumns)} LIMIT 1`),
   makeReady: change(`
     UPDATE message SET state = 0, held_until = NULL, bucket = NULL WHERE sequence = ?`),
@@ -98,16 +100,14 @@ export interface ElapsedRow {
 
 /** Ends lapsed leases and delays in a queue; returns how many rows it changed. */
 export function* endDue(tx: Transaction, queue: Queue): Steps<number> {
-  const ended = yield* endDueIn(tx, queue, sql.dueLeased)
-  return ended === sliceRows
-    ? ended
-    : Math.min(sliceRows, ended + (yield* endDueIn(tx, queue, sql.dueDelayed)))
-}
-
-function* endDueIn(tx: Transaction, queue: Queue, due: Query<ElapsedRow>): Steps<number> {
-  const rows = yield* tx.all(due, queue.generation, tx.now, sliceRows)
-  for (const row of rows) yield* applyElapsedTime(tx, queue, row)
-  return rows.length
+  let ended = 0
+  for (const due of [sql.dueLeased, sql.dueDelayed]) {
+    const rows = yield* tx.all(due, queue.generation, tx.now, sliceRows)
+    for (const row of rows) yield* applyElapsedTime(tx, queue, row)
+    ended += rows.length
+    if (ended >= sliceRows) break
+  }
+  return Math.min(sliceRows, ended)
 }
 
 /**
@@ -163,7 +163,7 @@ export function* endAllDue(tx: Transaction, queue: Queue): Steps<void> {
 
 /** Whether the queue holds anything that is due. */
 export function* hasDue(view: View, queue: Queue): Steps<boolean> {
-  for (const due of [sql.anyLeasedDue, sql.anyDelayedDue, sql.anyOwnExpired]) {
+  for (const due of [leaseIsDue, delayIsDue, sql.anyOwnExpired]) {
     if ((yield* view.one(due, queue.generation, view.now)) !== undefined) return true
   }
   for (const oldest of [sql.firstReady, sql.firstBlocked]) {

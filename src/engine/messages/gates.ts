@@ -50,14 +50,14 @@ export interface GateOptions {
   readonly heldNames: readonly string[] | undefined
 }
 
+/** Whether there is something to ask, apart from what waits in buckets. */
+export function hasGate({ view, queue, heldNames = [] }: GateOptions): boolean {
+  return queue.isLimited || heldNames.length > 0 || !view.switches.isEmpty
+}
+
 /** Undefined when there is nothing to ask: the rule, and it costs next to nothing. */
 export function* gateOf(options: GateOptions): Steps<Gate | undefined> {
-  const { view, queue, heldNames = [] } = options
-  const isNeeded =
-    queue.isLimited ||
-    heldNames.length > 0 ||
-    !view.switches.isEmpty ||
-    (yield* hasBuckets(view, queue))
+  const isNeeded = hasGate(options) || (yield* hasBuckets(options.view, options.queue))
   return isNeeded ? yield* makeGate(options) : undefined
 }
 

@@ -152,13 +152,6 @@ export interface Lease {
   readonly firstReceivedAt: number
 }
 
-/** What a delivery has that is not in the row of its message. */
-interface DeliveryExtras {
-  readonly body: string
-  readonly lostBefore: boolean
-  readonly unit: UnitKey | null
-}
-
 /** Whether the row is all that a delivery needs. */
 export function isComplete({ body, unit }: ContentRow, { receiveCount }: Lease): boolean {
   return body !== null && unit === null && receiveCount === 1
@@ -167,16 +160,15 @@ export function isComplete({ body, unit }: ContentRow, { receiveCount }: Lease):
 export function* deliveryFromRow(row: ContentRow, view: View, lease: Lease): Steps<Delivery> {
   const { sequence, unit } = row
   const before = lease.receiveCount - 1
-  return deliveryOf(row, view, lease, {
-    body: row.body ?? (yield* largeBodyOf(row, view)),
-    lostBefore: row.job !== null && before > 0 && (yield* wasLost(view, sequence, before)),
-    unit: unit === null ? null : yield* unitKeyOf(view, unit),
-  })
+  const body = row.body ?? (yield* largeBodyOf(row, view))
+  const lostBefore = row.job !== null && before > 0 && (yield* wasLost(view, sequence, before))
+  const key = unit === null ? null : yield* unitKeyOf(view, unit)
+  return deliveryOf(row, view, lease, body, lostBefore, key)
 }
 
 /** The delivery of a row that is complete. */
 export function plainDelivery(row: ContentRow, view: View, lease: Lease): Delivery {
-  return deliveryOf(row, view, lease, { body: row.body ?? '', lostBefore: false, unit: null })
+  return deliveryOf(row, view, lease, row.body ?? '', false, null)
 }
 
 // Both records are written out: this runs for every delivery, and spreading objects is slow.
@@ -185,7 +177,9 @@ function deliveryOf(
   row: ContentRow,
   view: View,
   lease: Lease,
-  { body, lostBefore, unit }: DeliveryExtras,
+  body: string,
+  lostBefore: boolean,
+  unit: UnitKey | null,
 ): Delivery {
   const { sequence } = row
   const { queueId, token, leasedAt, leaseExpiresAt, receiveCount, firstReceivedAt } = lease

@@ -15,6 +15,11 @@ export interface NativeMessages {
   /** The same for jobs. Every plain message behind them has its own expiry already. */
   storePlainJobs(queue: Queue, jobs: readonly PlainJob[]): Step<readonly number[]>
   /**
+   * A claim from a standard queue without a gate, if nothing is due there and no bucket holds anything;
+   * undefined otherwise, or if the oldest messages are not ordinary, and nothing is leased.
+   */
+  claimOrdinary(queue: Queue, claim: OrdinaryClaim): Step<readonly Delivery[] | undefined>
+  /**
    * Leases the oldest messages of a standard queue, if all that are asked for were never received before,
    * will outlive their lease and have no tenant; undefined otherwise, and nothing is leased.
    */
@@ -34,6 +39,12 @@ export interface PlainJob {
   readonly owner: string | null
   readonly details: string
   readonly body: string
+}
+
+export interface OrdinaryClaim {
+  readonly max: number
+  readonly prefetch: number
+  readonly leaseExpiresAt: number
 }
 
 export interface BulkLease {

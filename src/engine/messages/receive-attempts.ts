@@ -34,10 +34,10 @@ type RememberedLease = readonly [sequence: number, token: number, expiresAt: num
 export function* recallAttempt(
   tx: Transaction,
   queue: Queue,
-  attemptId: string | undefined,
+  attemptId: string,
   visibilityMs: number,
 ): Steps<readonly Delivery[] | undefined> {
-  if (attemptId === undefined || queue.settings.type !== 'fifo') return undefined
+  if (queue.settings.type !== 'fifo') return undefined
   const found = yield* tx.one(sql.find, queue.generation, attemptId, tx.now)
   if (found === undefined) return undefined
   const leases: readonly RememberedLease[] = JSON.parse(found.leases)
@@ -70,10 +70,10 @@ export function* recallAttempt(
 export function* rememberAttempt(
   tx: Transaction,
   queue: Queue,
-  attemptId: string | undefined,
+  attemptId: string,
   deliveries: readonly Delivery[],
 ): Steps<void> {
-  if (attemptId === undefined || queue.settings.type !== 'fifo' || deliveries.length === 0) return
+  if (queue.settings.type !== 'fifo' || deliveries.length === 0) return
   const leases = deliveries.map(({ sequence, token, leaseExpiresAt }) => [
     sequence,
     token,

@@ -123,9 +123,9 @@ export function* settleLeases(tx: Transaction, request: Settle): Steps<readonly 
   let plainUntil = 0
   for (const [index, one] of received.entries()) {
     if (index >= plainUntil) {
-      const run = plainRun(received, index)
+      const run = plainRun(queue, received, index)
       plainUntil = index + run.length
-      plain = run.length > 1 ? yield* tx.messages.acknowledge(queue, run) : none
+      plain = run.length > 0 ? yield* tx.messages.acknowledge(queue, run) : none
     }
     const isSettled = one.receipt !== undefined && plain.has(one.receipt.sequence)
     results.push(isSettled ? settledAlone : yield* settleOne(tx, queue, one))
@@ -142,14 +142,20 @@ interface Received {
 const none: ReadonlySet<number> = new Set()
 
 /** The settlements from `start` on that only acknowledge messages, each of them another one. */
-function plainRun(received: readonly Received[], start: number): readonly Acknowledgement[] {
+function plainRun(
+  queue: Queue,
+  received: readonly Received[],
+  start: number,
+): readonly Acknowledgement[] {
+  if (queue.settings.type === 'fifo') return []
   const run: Acknowledgement[] = []
-  const sequences = new Set<number>()
+  let last = -1
   for (let index = start; index < received.length; index += 1) {
     const { settlement, receipt } = received[index] ?? {}
     if (settlement === undefined || receipt === undefined) break
-    if (!isPlain(settlement) || sequences.has(receipt.sequence)) break
-    sequences.add(receipt.sequence)
+    // Rising numbers are those of different messages, and the order in which they were received.
+    if (!isPlain(settlement) || receipt.sequence <= last) break
+    last = receipt.sequence
     run.push({ receipt, result: settlement.outcome.result })
   }
   return run
@@ -222,10 +228,18 @@ function* settleLease(
   tx: Transaction,
   queue: Queue,
   receipt: Receipt,
-  { outcome }: Settlement,
+  settlement: Settlement,
 ): Steps<LeaseEnd> {
+  const { outcome } = settlement
   switch (outcome.kind) {
     case 'acknowledge':
+      // A plain one was tried natively, with its neighbours.
+      if (queue.settings.type === 'standard' && !isPlain(settlement)) {
+        const { sequence } = receipt
+        const { result } = outcome
+        const settled = yield* tx.messages.acknowledge(queue, [{ receipt, result }])
+        if (settled.has(sequence)) return ended
+      }
       return yield* acknowledge(tx, queue, receipt, outcome)
     case 'retry':
       return outcome.delayMs > 0
@@ -255,10 +269,6 @@ function* acknowledge(
 ): Steps<LeaseEnd> {
   const { sequence, token } = receipt
   const fifo = queue.settings.type === 'fifo'
-  if (!fifo) {
-    const outright = yield* tx.messages.acknowledge(queue, [{ receipt, result }])
-    if (outright.has(sequence)) return ended
-  }
   const lease = { receipt, queue, mayHaveLapsed: !fifo }
   const ending = { queue: queue.name, status: 'completed', result } as const
   const isJob = yield* finishLeasedJob(tx, lease, ending)

@@ -79,7 +79,7 @@ function describeJobs(suite: ContractSuite): void {
     await scene.send('q', 'plain')
     const { receipt } = await scene.receiveOne('q')
     await spendOn(scene, receipt, 1)
-    await spendOn(scene, 'r2-1-1-1-1', 2)
+    await spendOn(scene, 'r2-1-1-1-1.1', 2)
     await scene.backend.deleteQueue({ queue: 'q' })
     await spendOn(scene, receipt, 4)
     assert.equal(await spentOf(scene), 7)

@@ -179,7 +179,7 @@ describe('receiving', () => {
     const { run, good, backend } = await ordersScene()
     await backend.send({ queue: 'orders', messages: [{ body: 'one' }] })
     const { stdout, stderr } = await run('message', 'receive', 'orders')
-    const [, receipt = ''] = /(r2-[\d-]+) +one$/m.exec(stdout) ?? []
+    const [, receipt = ''] = /(r2-[\d.-]+) +one$/m.exec(stdout) ?? []
     assert.match(stderr, /millrace message delete orders <receipt>/)
     assert.equal(await good('message', 'delete', 'orders', receipt), 'Deleted 1 message.\n')
     assert.equal((await backend.queueStatistics({ queue: 'orders' })).leased, 0)

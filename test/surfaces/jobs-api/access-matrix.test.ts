@@ -211,7 +211,7 @@ async function reportFor(scene: Scene, route: string): Promise<object | undefine
   const fields = reports[route]
   if (fields === undefined) return undefined
   const [delivery] = await scene.backend.receive({ queue: basicName, max: 1, waitMs: 0 })
-  return { ...fields, receipt: delivery?.receipt ?? 'r2-1-1-1-1' }
+  return { ...fields, receipt: delivery?.receipt ?? 'r2-1-1-1-1.1' }
 }
 
 async function callRoute(scene: Scene, route: string, call: Call, id: string): Promise<Answer> {

@@ -242,7 +242,7 @@ describe.each([
   test('refuses a handle of another queue, and one that no receive returned', async () => {
     const { scene, handle } = await inHand()
     const other = await scene.queue('other')
-    for (const refused of [handle, 'r2-1-1-1-1']) {
+    for (const refused of [handle, 'r2-1-1-1-1.1']) {
       assert.deepEqual(await refusal(call(scene, other, refused)), {
         code: 'ReceiptHandleIsInvalid',
         message: `The receipt handle "${refused}" is not valid for this queue.`,

@@ -17,7 +17,7 @@ import type {
 } from '../../../engine/messages/native-messages.ts'
 import type { Queue } from '../../../engine/queues/queue.ts'
 import { query } from '../../../engine/statements.ts'
-import { inTurn, type Steps } from '../../../engine/steps.ts'
+import { Answer, inTurn, type Step, type Steps } from '../../../engine/steps.ts'
 import type { Transaction } from '../../../engine/transaction.ts'
 import type { Delivery, NewMessage } from '../../backend.ts'
 
@@ -97,6 +97,11 @@ export class PostgresMessages implements NativeMessages {
     this.#tx.count(queue, 'sent', count)
     this.#tx.count(queue, 'ready', count)
     this.#tx.gainedReady(queue)
+  }
+
+  /** The general claim does the same. */
+  claimOrdinary(): Step<undefined> {
+    return new Answer(undefined)
   }
 
   *leaseOldest(queue: Queue, lease: BulkLease): Steps<readonly Delivery[] | undefined> {

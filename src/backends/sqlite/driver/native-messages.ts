@@ -3,9 +3,12 @@
  * Each run of a statement has its price, and binding values is most of it.
  */
 
+import { inFlightMax } from '../../../core/limits.ts'
 import { finishJobs } from '../../../engine/jobs/job-history.ts'
-import { runningBucket } from '../../../engine/messages/buckets.ts'
+import { nextBucket, runningBucket } from '../../../engine/messages/buckets.ts'
+import { aheadIn } from '../../../engine/messages/claiming.ts'
 import type { ContentRow } from '../../../engine/messages/content-row.ts'
+import { delayIsDue, leaseIsDue } from '../../../engine/messages/elapsed-time.ts'
 import { hasOwnExpiries } from '../../../engine/messages/expiry.ts'
 import { countLeased, isNewAndLasting, newLease } from '../../../engine/messages/leasing.ts'
 import {
@@ -19,12 +22,13 @@ import type {
   Acknowledgement,
   BulkLease,
   NativeMessages,
+  OrdinaryClaim,
   PlainJob,
 } from '../../../engine/messages/native-messages.ts'
 import type { Queue } from '../../../engine/queues/queue.ts'
 import { change, query, type Statement, type Value } from '../../../engine/statements.ts'
 import { Answer, runAtOnce } from '../../../engine/steps.ts'
-import type { Transaction } from '../../../engine/transaction.ts'
+import type { Counts, Transaction } from '../../../engine/transaction.ts'
 import type { Delivery, NewMessage } from '../../backend.ts'
 import type { Session } from './session.ts'
 
@@ -81,6 +85,8 @@ interface NumberingTransaction extends Transaction {
   readonly session: Session
   takeSequence(): number
   takeTokens(firstSequence: number, lastSequence: number): number
+  /** The messages of a queue as they stand, with what this transaction has changed. */
+  countsOf(queue: Queue): Pick<Counts, 'ready' | 'leased'>
 }
 
 export class SqliteMessages implements NativeMessages {
@@ -144,6 +150,22 @@ export class SqliteMessages implements NativeMessages {
     this.#tx.count(queue, 'sent', count)
     this.#tx.count(queue, 'ready', count)
     this.#tx.gainedReady(queue)
+  }
+
+  claimOrdinary(
+    queue: Queue,
+    { max, prefetch, leaseExpiresAt }: OrdinaryClaim,
+  ): Answer<readonly Delivery[] | undefined> {
+    const { session, now } = this.#tx
+    const { generation } = queue
+    const isOrdinary =
+      session.one(leaseIsDue, generation, now) === undefined &&
+      session.one(delayIsDue, generation, now) === undefined &&
+      session.one(nextBucket, generation, runningBucket) === undefined
+    const counts = this.#tx.countsOf(queue)
+    if (!isOrdinary || counts.leased + max > inFlightMax) return new Answer(undefined)
+    const ahead = prefetch === 0 ? 0 : aheadIn(counts, prefetch, max)
+    return this.leaseOldest(queue, { max, ahead, leaseExpiresAt })
   }
 
   leaseOldest(queue: Queue, lease: BulkLease): Answer<readonly Delivery[] | undefined> {

@@ -313,12 +313,23 @@ export class StoreTransaction extends StoreView implements Transaction {
   }
 
   counted(queue: Queue, name: CountName): Step<number> {
+    const before = this.#countsBeforeOf(queue)
+    return new Answer(before[name] + (this.#counts.get(queue.id)?.[name] ?? 0))
+  }
+
+  countsOf(queue: Queue): Pick<Counts, 'ready' | 'leased'> {
+    const before = this.#countsBeforeOf(queue)
+    const { ready, leased } = this.#counts.get(queue.id) ?? noCounts
+    return { ready: before.ready + ready, leased: before.leased + leased }
+  }
+
+  #countsBeforeOf(queue: Queue): Counts {
     let before = this.#countsBefore.get(queue.id)
     if (before === undefined) {
       before = readCounts(this.session, queue)
       this.#countsBefore.set(queue.id, before)
     }
-    return new Answer(before[name] + (this.#counts.get(queue.id)?.[name] ?? 0))
+    return before
   }
 
   commit(): void {

@@ -8,6 +8,7 @@ import { microtask } from '../../../core/microtask.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { afterTurns } from '../../../core/pause.ts'
 import type { Ports } from '../../../core/ports.ts'
+import { runAtOnce, type Step } from '../../../engine/steps.ts'
 import { eagerMs, LockWait } from './lock-wait.ts'
 import type { Session } from './session.ts'
 import { isDeviceFault, isFullFault, isStoreWideFault, storageError } from './storage-fault.ts'
@@ -38,10 +39,10 @@ const roomTurns = 20
 const roomMs = 1
 
 /** Runs inside the transaction. May run again when another operation of the group failed half-way. */
-type Apply<T> = (tx: StoreTransaction) => T
+type Rule<T> = (tx: StoreTransaction) => Step<T>
 
 interface Operation {
-  readonly apply: Apply<unknown>
+  readonly rule: Rule<unknown>
   /** Adds messages, and so must leave the room that settling needs. */
   readonly adds: boolean
   readonly resolve: (value: never) => void
@@ -115,20 +116,20 @@ export class Writer {
   }
 
   /** Settles, receives, changes or tidies: also when the disk is full, as long as the reserve lasts. */
-  submit<T>(apply: Apply<T>): Promise<T> {
-    return this.#submit(apply, false)
+  submit<T>(rule: Rule<T>): Promise<T> {
+    return this.#submit(rule, false)
   }
 
   /** Adds messages: refused when the disk is full. */
-  add<T>(apply: Apply<T>): Promise<T> {
-    return this.#submit(apply, true)
+  add<T>(rule: Rule<T>): Promise<T> {
+    return this.#submit(rule, true)
   }
 
-  #submit<T>(apply: Apply<T>, adds: boolean): Promise<T> {
+  #submit<T>(rule: Rule<T>, adds: boolean): Promise<T> {
     if (this.#isClosed) return Promise.reject(new MillraceError('store_closed'))
     if (this.#loss !== undefined) return Promise.reject(this.#loss)
     return new Promise<T>((resolve, reject) => {
-      this.#pending.push({ apply, adds, resolve, reject, result: undefined, refusal: undefined })
+      this.#pending.push({ rule, adds, resolve, reject, result: undefined, refusal: undefined })
       this.#schedule()
     })
   }
@@ -249,7 +250,7 @@ export class Writer {
       group.push(operation)
       const writesBefore = tx.writes
       try {
-        operation.result = operation.apply(tx)
+        operation.result = runAtOnce(operation.rule(tx))
       } catch (error) {
         if (isStoreWideFault(error)) {
           this.#pending = pending.slice(taken)
