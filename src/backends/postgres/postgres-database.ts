@@ -19,7 +19,7 @@ import { postgresCapabilities } from './capabilities.ts'
 import { type Connection, Connections } from './driver/connections.ts'
 import { drive } from './driver/drive.ts'
 import { isUnreachable, storageError } from './driver/faults.ts'
-import { GroupWriter } from './driver/group-writer.ts'
+import { GroupWriter, patienceMs } from './driver/group-writer.ts'
 import { migrate, namesOfSchema } from './driver/migrate.ts'
 import { Notifications } from './driver/notifications.ts'
 import { QueueCache } from './driver/queue-cache.ts'
@@ -37,6 +37,9 @@ const clockEveryMs = 1_000
 
 /** Longer names of channels are refused. */
 const channelLengthMax = 63
+
+/** How often, and for how long, the server is asked what became of a commit. */
+const askAgainMs = 100
 
 /** Rows of counters per queue; each process adds to one of them. */
 const slots = 16
@@ -250,20 +253,47 @@ export class PostgresDatabase implements Database {
       let open: PostgresTransaction | undefined
       try {
         const { cache, ...moment } = await this.#begin(connection)
-        open = new PostgresTransaction(connection, this.#facts, cache, moment)
+        const id = await connection.transactionId()
+        open = new PostgresTransaction(connection, this.#facts, cache, { ...moment, id })
         await run(open)
         await drive(open.finish())
       } catch (error) {
         await connection.query('ROLLBACK').catch(() => connection.markBroken())
         throw open?.failure ?? error
       }
-      await connection.query('COMMIT')
+      await this.#commit(connection, open)
       return open
     })
     tx.committed()
     const changed = new Set([...tx.gained, ...tx.touched])
     this.#waiting.recheck(tx.hasChangedQueues ? undefined : changed)
     this.#notifications.send(tx.concernsOthers ? changed : [])
+  }
+
+  /** Resolves when the transaction is committed, also if the answer of the server was lost. */
+  async #commit(connection: Connection, tx: PostgresTransaction): Promise<void> {
+    try {
+      const { command } = await connection.query('COMMIT')
+      // A transaction that has failed is rolled back by its COMMIT.
+      if (command !== 'COMMIT') throw tx.failure ?? new MillraceError('store_failed')
+    } catch (error) {
+      if (!isUnreachable(error)) throw error
+      connection.markBroken()
+      if (!(await this.#hasCommitted(tx.id))) throw error
+    }
+  }
+
+  /** Asks the server what became of a transaction, as soon as it can be reached. */
+  async #hasCommitted(transaction: string): Promise<boolean> {
+    const { ports } = this.#options
+    const startedMs = ports.clock.monotonic()
+    for (;;) {
+      const status = await this.#connections.transactionStatus(transaction).catch(() => undefined)
+      if (status === 'committed') return true
+      if (status === 'aborted') return false
+      if (ports.clock.monotonic() - startedMs > patienceMs) throw outcomeUnknown()
+      await new Promise<void>((resolve) => ports.timers.after(askAgainMs, resolve))
+    }
   }
 
   /** Reads the time, and the queues if they have changed. */
@@ -313,6 +343,13 @@ function* leasedFor(
   const deliveries = yield* receiveNow(tx, request, isLongPoll)
   if (request.signal?.aborted) throw new MillraceError('aborted')
   return deliveries
+}
+
+function outcomeUnknown(): MillraceError {
+  return new MillraceError('store_unreachable', {
+    message:
+      'The database server was lost while it committed, and did not return. The call may have taken effect.',
+  })
 }
 
 const noSteps = (): Step<void> => new Answer(undefined)

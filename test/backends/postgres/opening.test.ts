@@ -82,6 +82,32 @@ describe('opening a store', () => {
     await second.backend.close()
   })
 
+  test('works through a pooler that shares connections between transactions', async () => {
+    const { pgbouncerUrl: url } = await freshDatabase()
+    const [one, other] = [await openPostgres({ url }), await openPostgres({ url })]
+    await one.backend.createQueue({ queue: 'q' })
+    const waiting = other.backend.receive({ queue: 'q', max: 10, waitMs: 20_000 })
+    const sends = Array.from({ length: 30 }, (_, index) =>
+      (index % 2 === 0 ? one : other).backend.send({
+        queue: 'q',
+        messages: [{ body: `m${index}` }],
+      }),
+    )
+    await Promise.all(sends)
+    const received = [...(await waiting)]
+    while (received.length < 30) {
+      received.push(...(await one.backend.receive({ queue: 'q', max: 10, waitMs: 20_000 })))
+    }
+    assert.equal(new Set(received.map(({ body }) => body)).size, 30)
+    const settlements = received.map(({ receipt }) => ({
+      receipt,
+      outcome: { kind: 'acknowledge' } as const,
+    }))
+    const settled = await other.backend.settle({ queue: 'q', settlements })
+    assert.ok(settled.every(({ status }) => status === 'settled'))
+    await Promise.all([one.backend.close(), other.backend.close()])
+  })
+
   test('wakes a receive that waits in another process', async () => {
     const { url } = await freshDatabase()
     const [sender, receiver] = [await openPostgres({ url }), await openPostgres({ url })]

@@ -56,6 +56,12 @@ export class Connection {
     return this.#client.query<Row>({ text, values: [...values], types })
   }
 
+  /** The id of the open transaction, to ask for its end if the answer to its commit is lost. */
+  async transactionId(): Promise<string> {
+    const { rows } = await this.query<{ id: string }>('SELECT pg_current_xact_id()::text AS id')
+    return rows[0]?.id ?? ''
+  }
+
   /** Does not go back to the pool: its state is not known. */
   markBroken(): void {
     this.#isBroken = true
@@ -70,6 +76,8 @@ export class Connections {
   readonly #pool: Pool
   readonly #texts: StatementTexts
   readonly #isOwn: boolean
+  /** Connections whose loss is listened for. */
+  readonly #heard = new WeakSet<PoolClient>()
 
   constructor(pool: Pool, texts: StatementTexts, options: { readonly isOwn: boolean }) {
     this.#pool = pool
@@ -80,12 +88,25 @@ export class Connections {
   }
 
   async connect(): Promise<Connection> {
-    return new Connection(await this.#pool.connect(), this.#texts)
+    const client = await this.#pool.connect()
+    if (!this.#heard.has(client)) {
+      this.#heard.add(client)
+      // The statement that fails reports it; without a listener the process would end.
+      client.on('error', () => undefined)
+    }
+    return new Connection(client, this.#texts)
   }
 
   /** Runs one text on any connection. */
   async query(text: string, values: readonly unknown[]): Promise<void> {
     await this.#pool.query({ text, values: [...values] })
+  }
+
+  /** `committed`, `aborted` or `in progress`. */
+  async transactionStatus(id: string): Promise<string | undefined> {
+    const text = 'SELECT pg_xact_status(CAST($1 AS xid8)) AS status'
+    const { rows } = await this.#pool.query<{ status: string | null }>(text, [id])
+    return rows[0]?.status ?? undefined
   }
 
   async close(): Promise<void> {

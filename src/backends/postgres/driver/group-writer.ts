@@ -18,6 +18,12 @@ const groupMax = 100
 /** How often operations run again when other transactions were in their way. */
 const conflictsMax = 20
 
+/** How long operations wait for a server that cannot be reached before they fail. */
+export const patienceMs = 15_000
+
+/** The pause before a lost server is tried again. */
+const reconnectMs = 100
+
 interface Operation {
   readonly rule: (tx: Transaction) => Step<unknown>
   readonly resolve: (value: never) => void
@@ -70,6 +76,8 @@ export class GroupWriter {
   /** Runs a group until each of its operations has a result. */
   async #runGroup(group: readonly Operation[]): Promise<void> {
     let rest = group
+    const { clock } = this.#options.ports
+    const startedMs = clock.monotonic()
     for (let conflicts = 0; rest.length > 0; ) {
       let offender: Operation | undefined
       try {
@@ -86,6 +94,9 @@ export class GroupWriter {
         } else if (isConflict(error) && conflicts < conflictsMax) {
           conflicts += 1
           await this.#pause(conflicts)
+        } else if (isUnreachable(error) && clock.monotonic() - startedMs < patienceMs) {
+          // Nothing was committed.
+          await this.#pauseMs(reconnectMs)
         } else if (rest.length > 1 && !isUnreachable(error)) {
           // One of them is to blame, and does not fail the others.
           for (const operation of rest) await this.#runGroup([operation])
@@ -96,6 +107,10 @@ export class GroupWriter {
         }
       }
     }
+  }
+
+  #pauseMs(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#options.ports.timers.after(ms, resolve))
   }
 
   /** Turns of the event loop, more after each conflict: the other transaction is about to end. */

@@ -45,7 +45,7 @@ export class Notifications {
 
   async #sendAll(): Promise<void> {
     const { connections, channel } = this.#options
-    while (this.#changed.size > 0 && !this.#isClosed) {
+    while (this.#changed.size > 0) {
       const names = JSON.stringify([...this.#changed])
       this.#changed.clear()
       const payload = names.length > payloadLengthMax ? '' : names
@@ -63,12 +63,21 @@ export class Notifications {
     client.on('notification', ({ payload = '' }) => this.#heard(payload))
     client.on('error', () => this.#reconnect(client))
     client.on('end', () => this.#reconnect(client))
-    client
-      .connect()
-      .then(() => client.query(`LISTEN "${this.#options.channel}"`))
-      // Something may have changed before it listened.
-      .then(() => this.#options.onChange())
-      .catch(() => this.#reconnect(client))
+    this.#listenOn(client).catch(() => this.#reconnect(client))
+  }
+
+  async #listenOn(client: Client): Promise<void> {
+    await client.connect()
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    const { processID } = client as Client & { readonly processID?: number }
+    if (rows[0]?.pid !== processID) {
+      // A pooler is in between, which shares connections and passes no notifications on. The poll is left.
+      await this.close()
+      return
+    }
+    await client.query(`LISTEN "${this.#options.channel}"`)
+    // Something may have changed before it listened.
+    this.#options.onChange()
   }
 
   #heard(payload: string): void {

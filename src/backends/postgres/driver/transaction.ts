@@ -82,6 +82,8 @@ export interface StoreFacts {
 export interface Moment {
   readonly now: number
   readonly wallMs: number
+  /** Of the transaction, on the server. */
+  readonly id?: string
   /** What the commit writes down of the clock, if it is time for that. */
   readonly clock?: readonly [uptimeMs: number, boot: string | null] | undefined
 }
@@ -170,6 +172,8 @@ export class PostgresTransaction extends PostgresView implements Transaction {
   readonly #afterCommit: (() => void)[] = []
   readonly #locked = new Set<number>()
   readonly #named = new Set<string>()
+  /** The server's id of this transaction. */
+  readonly id: string
   readonly #clock: Moment['clock']
   #sequences: number[] = []
   #sequencesNext = 1
@@ -181,6 +185,7 @@ export class PostgresTransaction extends PostgresView implements Transaction {
   constructor(connection: Connection, facts: StoreFacts, cache: QueueCache, moment: Moment) {
     super(connection, facts, cache, moment)
     this.#clock = moment.clock
+    this.id = moment.id ?? ''
   }
 
   get hasChangedQueues(): boolean {
