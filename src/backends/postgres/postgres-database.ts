@@ -186,9 +186,9 @@ export class PostgresDatabase implements Database {
       onEmpty()
       return []
     }
+    await this.#tracked(this.#notifications.listen())
     if (signal?.aborted) throw new MillraceError('aborted')
     if (this.#closed !== undefined) return []
-    this.#notifications.listen()
     const awaited = await this.#waiting.wait(request, queueId, waitMs)
     if (awaited.length === 0) onEmpty()
     return awaited
@@ -196,7 +196,8 @@ export class PostgresDatabase implements Database {
 
   async whenReady(request: WhenReady): Promise<void> {
     if (this.#closed !== undefined) return
-    this.#notifications.listen()
+    await this.#tracked(this.#notifications.listen())
+    if (this.#closed !== undefined) return
     await this.#waiting.watch(request)
   }
 
@@ -229,21 +230,30 @@ export class PostgresDatabase implements Database {
     await this.#connections.close()
   }
 
-  async #onConnection<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
+  /** Counts what is under way. */
+  async #tracked<T>(work: Promise<T>): Promise<T> {
     this.#running += 1
     try {
-      const connection = await this.#connections.connect()
-      try {
-        return await run(connection)
-      } catch (error) {
-        if (isUnreachable(error)) connection.markBroken()
-        throw error
-      } finally {
-        connection.release()
-      }
+      return await work
     } finally {
       this.#running -= 1
       if (this.#running === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
+    }
+  }
+
+  #onConnection<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#tracked(this.#connected(run))
+  }
+
+  async #connected<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.#connections.connect()
+    try {
+      return await run(connection)
+    } catch (error) {
+      if (isUnreachable(error)) connection.markBroken()
+      throw error
+    } finally {
+      connection.release()
     }
   }
 

@@ -124,9 +124,7 @@ export class WaitingReceives {
     waiting.looksAgain = true
     if (waiting.isLooking) return
     waiting.isLooking = true
-    void this.#lookUntilQuiet(waiting).finally(() => {
-      waiting.isLooking = false
-    })
+    void this.#lookUntilQuiet(waiting)
   }
 
   async #lookUntilQuiet(waiting: Waiters): Promise<void> {
@@ -142,6 +140,8 @@ export class WaitingReceives {
       const { timers } = this.#options.ports
       waiting.cancelTimer = timers.after(Math.min(waitMs, pollMs), again, { background })
     }
+    // Right after the condition: a look that is asked for later starts a new round.
+    waiting.isLooking = false
   }
 
   /** Serves those that wait as far as there is something; returns how long to wait for more. */

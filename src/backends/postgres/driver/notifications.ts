@@ -28,6 +28,7 @@ export class Notifications {
   readonly #changed = new Set<string>()
   #isSending = false
   #client: Client | undefined
+  #listening: Promise<void> | undefined
   #cancelReconnect: (() => void) | undefined
   #isClosed = false
 
@@ -55,15 +56,19 @@ export class Notifications {
     this.#isSending = false
   }
 
-  /** Hears what other processes tell, from now on. */
-  listen(): void {
-    if (this.#client !== undefined || this.#cancelReconnect !== undefined || this.#isClosed) return
+  /** Hears what other processes tell, from now on. Resolves after the first try. */
+  listen(): Promise<void> {
+    this.#listening ??= this.#connect()
+    return this.#listening
+  }
+
+  async #connect(): Promise<void> {
     const client = this.#options.connect()
     this.#client = client
     client.on('notification', ({ payload = '' }) => this.#heard(payload))
     client.on('error', () => this.#reconnect(client))
     client.on('end', () => this.#reconnect(client))
-    this.#listenOn(client).catch(() => this.#reconnect(client))
+    await this.#listenOn(client).catch(() => this.#reconnect(client))
   }
 
   async #listenOn(client: Client): Promise<void> {
@@ -76,8 +81,6 @@ export class Notifications {
       return
     }
     await client.query(`LISTEN "${this.#options.channel}"`)
-    // Something may have changed before it listened.
-    this.#options.onChange()
   }
 
   #heard(payload: string): void {
@@ -92,7 +95,8 @@ export class Notifications {
     const { timers } = this.#options.ports
     const again = (): void => {
       this.#cancelReconnect = undefined
-      this.listen()
+      // Something may have changed while nothing listened.
+      void this.#connect().then(() => this.#options.onChange())
     }
     this.#cancelReconnect = timers.after(reconnectMs, again, { background: true })
   }
