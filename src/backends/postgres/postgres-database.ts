@@ -116,6 +116,7 @@ export class PostgresDatabase implements Database {
     this.#waiting = new WaitingReceives({
       ports,
       claim: (request, queueId) => this.#claimFor(request, queueId),
+      track: (look) => this.#tracked(look),
       worthwhileIn: (waiting) => this.#worthwhileIn(waiting),
     })
   }

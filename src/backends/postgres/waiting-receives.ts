@@ -18,6 +18,8 @@ export interface WaitingReceivesOptions {
   readonly ports: Ports
   /** Leases messages for a receive, now. */
   readonly claim: (request: Receive, queueId: number) => Promise<readonly Delivery[]>
+  /** Counts a look as under way until it has ended. */
+  readonly track: (look: Promise<void>) => Promise<void>
   /** How long until a receive may find something; 0 when it may already. */
   readonly worthwhileIn: (waiting: Waiting) => Promise<number>
 }
@@ -124,7 +126,7 @@ export class WaitingReceives {
     waiting.looksAgain = true
     if (waiting.isLooking) return
     waiting.isLooking = true
-    void this.#lookUntilQuiet(waiting)
+    void this.#options.track(this.#lookUntilQuiet(waiting))
   }
 
   async #lookUntilQuiet(waiting: Waiters): Promise<void> {

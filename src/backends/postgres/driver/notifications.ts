@@ -26,6 +26,8 @@ export interface NotificationsOptions {
 export class Notifications {
   readonly #options: NotificationsOptions
   readonly #changed = new Set<string>()
+  /** Tells the notifications of this process from those of others. */
+  readonly #sender: string
   #isSending = false
   #client: Client | undefined
   #listening: Promise<void> | undefined
@@ -34,6 +36,7 @@ export class Notifications {
 
   constructor(options: NotificationsOptions) {
     this.#options = options
+    this.#sender = options.ports.ids.next()
   }
 
   /** Tells the others soon. */
@@ -47,9 +50,10 @@ export class Notifications {
   async #sendAll(): Promise<void> {
     const { connections, channel } = this.#options
     while (this.#changed.size > 0) {
-      const names = JSON.stringify([...this.#changed])
+      const names = [...this.#changed]
       this.#changed.clear()
-      const payload = names.length > payloadLengthMax ? '' : names
+      const all = JSON.stringify([this.#sender, ...names])
+      const payload = all.length > payloadLengthMax ? JSON.stringify([this.#sender]) : all
       // Others find out by their poll.
       await connections.query('SELECT pg_notify($1, $2)', [channel, payload]).catch(() => undefined)
     }
@@ -65,7 +69,7 @@ export class Notifications {
   async #connect(): Promise<void> {
     const client = this.#options.connect()
     this.#client = client
-    client.on('notification', ({ payload = '' }) => this.#heard(payload))
+    client.on('notification', ({ payload = '[]' }) => this.#heard(payload))
     client.on('error', () => this.#reconnect(client))
     client.on('end', () => this.#reconnect(client))
     await this.#listenOn(client).catch(() => this.#reconnect(client))
@@ -84,8 +88,10 @@ export class Notifications {
   }
 
   #heard(payload: string): void {
-    const names: readonly string[] | undefined = payload === '' ? undefined : JSON.parse(payload)
-    this.#options.onChange(names && new Set(names))
+    const [sender, ...names]: readonly string[] = JSON.parse(payload)
+    // Its own changes are known here.
+    if (sender === this.#sender) return
+    this.#options.onChange(names.length === 0 ? undefined : new Set(names))
   }
 
   #reconnect(client: Client): void {
