@@ -34,7 +34,9 @@ describe('Postgres', () => {
     assert.equal(new Set(stored).size, stored.length, 'a message was stored twice')
     const missing = acknowledged.filter((body) => !stored.includes(body))
     assert.deepEqual(missing, [], 'acknowledged messages are lost')
-    assert.ok(acknowledged.length > 250, `only ${acknowledged.length} were acknowledged`)
+    // A cut costs a call some time, and is no error of it.
+    assert.deepEqual(refused, [])
+    assert.equal(acknowledged.length, 300)
     assert.equal((await backend.queueStatistics({ queue: 'q' })).ready, stored.length)
     await backend.close()
   }, 120_000)

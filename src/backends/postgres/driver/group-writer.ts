@@ -135,7 +135,7 @@ async function applyAll(
     try {
       operation.result = await drive(operation.rule(tx))
     } catch (error) {
-      if (isDatabaseError(error)) throw tx.failure ?? error
+      if (isDatabaseError(error) || isUnreachable(error)) throw tx.failure ?? error
       operation.refusal = error
       if (tx.writes !== writesBefore) return operation
     }
