@@ -1,9 +1,11 @@
 /** Postgres as a database of the engine: a transaction for each rule, on any of several connections. */
 import type { Client, Pool } from 'pg'
+import type { ClockChange } from '../../core/clock-change.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
 import { Receipts } from '../../core/receipt.ts'
 import type { Database } from '../../engine/database.ts'
+import { keyIds, refuseMissingKeys } from '../../engine/keys/known-keys.ts'
 import { receiveNow } from '../../engine/messages/claiming.ts'
 import { MessageIds } from '../../engine/messages/message-ids.ts'
 import { worthwhileAt } from '../../engine/messages/ready-checks.ts'
@@ -15,6 +17,7 @@ import { Switches } from '../../engine/switches/switches-on.ts'
 import type { Transaction, View } from '../../engine/transaction.ts'
 import type { Backup, BackupReport, Delivery, OtherThread, Receive, WhenReady } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
+import type { ContentOpening } from '../store.ts'
 import { postgresCapabilities } from './capabilities.ts'
 import { type Connection, Connections } from './driver/connections.ts'
 import { drive } from './driver/drive.ts'
@@ -23,6 +26,7 @@ import { GroupWriter, patienceMs } from './driver/group-writer.ts'
 import { migrate, namesOfSchema } from './driver/migrate.ts'
 import { Notifications } from './driver/notifications.ts'
 import { QueueCache } from './driver/queue-cache.ts'
+import { quotedName } from './driver/quoted-name.ts'
 import { StatementTexts } from './driver/statement-texts.ts'
 import {
   type Moment,
@@ -34,9 +38,6 @@ import { type Waiting, WaitingReceives } from './waiting-receives.ts'
 
 /** The time is written down this often. */
 const clockEveryMs = 1_000
-
-/** Longer names of channels are refused. */
-const channelLengthMax = 63
 
 /** How often, and for how long, the server is asked what became of a commit. */
 const askAgainMs = 100
@@ -67,7 +68,10 @@ export interface PostgresDatabaseOptions {
   readonly ports: Ports
   /** Takes the time from the ports instead of the database, in tests. Default: false. */
   readonly usesPortsTime?: boolean
-  readonly opening: { readonly keyIds: readonly string[]; open(text: string): string }
+  readonly opening: ContentOpening
+  /** Creates the schema if it does not exist. */
+  readonly create: boolean
+  readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
 
 export class PostgresDatabase implements Database {
@@ -95,7 +99,7 @@ export class PostgresDatabase implements Database {
     this.#options = options
     this.#connections = connections
     this.#facts = facts
-    const { ports, usesPortsTime = false } = options
+    const { ports, usesPortsTime = false, onClockChange } = options
     const { clock } = ports
     const databaseNow = (): number => this.#databaseMs + (clock.monotonic() - this.#sampledMs)
     this.#clock = new StoreClock({
@@ -104,11 +108,12 @@ export class PostgresDatabase implements Database {
         monotonic: () => clock.monotonic(),
       },
       uptime: () => (usesPortsTime ? clock.uptime?.() : undefined),
+      onChange: onClockChange && ((change) => ports.timers.soon(() => onClockChange(change))),
     })
     this.#notifications = new Notifications({
       ports,
       connections,
-      channel: `millrace:${options.schema}`.slice(0, channelLengthMax),
+      channel: `millrace:${options.schema}`,
       connect: options.connect,
       onChange: (queues) => this.#waiting.recheck(queues),
     })
@@ -122,13 +127,13 @@ export class PostgresDatabase implements Database {
   }
 
   static async open(options: PostgresDatabaseOptions): Promise<PostgresDatabase> {
-    const { pool, ownsPool, schema, ports, opening } = options
-    const quoted = `"${schema.replaceAll('"', '""')}"`
-    const texts = new StatementTexts(quoted, namesOfSchema())
+    const { pool, ownsPool, schema, ports, opening, create } = options
+    const texts = new StatementTexts(quotedName(schema), namesOfSchema())
     const connections = new Connections(pool, texts, { isOwn: ownsPool })
     const connection = await connections.connect()
     try {
-      await migrate(connection, quoted)
+      await migrate(connection, { schema, create })
+      refuseMissingKeys(await connection.rows(keyIds, []), opening.keyIds)
       const [marks] = await connection.rows<{ id_prefix: string; receipt_key: string }>(
         readMarks,
         [],
@@ -316,6 +321,8 @@ export class PostgresDatabase implements Database {
     const { queues_version: version } = head
     let cache = this.#cache
     if (version !== cache.version) {
+      // A new key raises the version too.
+      refuseMissingKeys(await connection.rows(keyIds, []), this.#options.opening.keyIds)
       cache = await QueueCache.read(connection, version)
       // Another transaction may have read a later version meanwhile.
       if (version > this.#cache.version) this.#cache = cache

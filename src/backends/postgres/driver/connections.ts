@@ -72,12 +72,13 @@ export class Connection {
   }
 }
 
+/** Connections whose loss is listened for. Several stores may share a pool. */
+const heard = new WeakSet<PoolClient>()
+
 export class Connections {
   readonly #pool: Pool
   readonly #texts: StatementTexts
   readonly #isOwn: boolean
-  /** Connections whose loss is listened for. */
-  readonly #heard = new WeakSet<PoolClient>()
 
   constructor(pool: Pool, texts: StatementTexts, options: { readonly isOwn: boolean }) {
     this.#pool = pool
@@ -89,8 +90,8 @@ export class Connections {
 
   async connect(): Promise<Connection> {
     const client = await this.#pool.connect()
-    if (!this.#heard.has(client)) {
-      this.#heard.add(client)
+    if (!heard.has(client)) {
+      heard.add(client)
       // The statement that fails reports it; without a listener the process would end.
       client.on('error', () => undefined)
     }
