@@ -1,7 +1,7 @@
 /** Millrace on Postgres, with its default settings. */
 import { z } from 'zod'
-import { openPostgres } from '../../src/backends/postgres/index.ts'
-import { type App, defineApp, type JobsQueue, jobs, type Mill, open } from '../../src/index.ts'
+import { type App, defineApp, type JobsQueue, jobs, open } from '../../src/index.ts'
+import { postgres } from '../../src/postgres.ts'
 import type { JobLibrary, OpenLibrary } from './job-library.ts'
 
 const Payload = z.object({ number: z.number(), body: z.string() })
@@ -13,7 +13,7 @@ const app: BenchApp = defineApp('bench', {
 })
 
 export async function openMillrace({ url }: OpenLibrary): Promise<JobLibrary> {
-  const { mill, close } = await openStore(url)
+  const mill = await open(app, { store: postgres(url) })
   return {
     enqueue: (job) => mill.jobs.enqueue('bench', 'OCR', job),
     enqueueMany: (all) =>
@@ -30,23 +30,6 @@ export async function openMillrace({ url }: OpenLibrary): Promise<JobLibrary> {
       worker.start()
       return () => worker.stop()
     },
-    close,
-  }
-}
-
-interface OpenedStore {
-  readonly mill: Mill<BenchApp>
-  close(): Promise<void>
-}
-
-async function openStore(url: string): Promise<OpenedStore> {
-  const { backend } = await openPostgres({ url })
-  const mill = await open(app, { backend })
-  return {
-    mill,
-    close: async () => {
-      await mill.close()
-      await backend.close()
-    },
+    close: () => mill.close(),
   }
 }

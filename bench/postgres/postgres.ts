@@ -54,12 +54,12 @@ const full: Size = {
   disk: { jobs: 1_000_000 },
 }
 const quick: Size = {
-  enqueue: { rounds: 2, jobs: 5_000, ms: 300 },
-  worker: { rounds: 2, jobs: 3_000, ms: 600 },
-  cycle: { rounds: 2, jobs: 5_000, ms: 400 },
-  pickup: { rounds: 1, idle: 30, loaded: 500 },
-  backlog: { rounds: 2, jobs: 2_000, ms: 300, history: 10_000 },
-  disk: { jobs: 10_000 },
+  enqueue: { rounds: 3, jobs: 5_000, ms: 200 },
+  worker: { rounds: 3, jobs: 2_000, ms: 400 },
+  cycle: { rounds: 3, jobs: 5_000, ms: 300 },
+  pickup: { rounds: 1, idle: 20, loaded: 250 },
+  backlog: { rounds: 3, jobs: 1_000, ms: 200, history: 5_000 },
+  disk: { jobs: 5_000 },
 }
 
 function notesOf({ libraries }: Comparison, size: Size): readonly string[] {
