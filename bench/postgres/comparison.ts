@@ -37,9 +37,9 @@ export class Comparison {
     for (const each of options) contenders.push(await Contender.start(this.postgres, each))
     const result = await run(contenders)
     for (const contender of contenders) {
-      const counts = await contender.whileOpen(() => contender.counts())
-      this.#attempts.push({ library: contender.library, attempts: attemptsOf(counts) })
       await contender.end()
+      const { library, counts } = contender
+      this.#attempts.push({ library, attempts: attemptsOf(counts) })
     }
     return result
   }

@@ -24,6 +24,7 @@ export class Contender {
   readonly url: string
   readonly #producer: Child
   readonly #worker: Child
+  #counts: Counts = { enqueued: 0, started: 0, repeated: 0, unfinished: 0 }
 
   private constructor({ library, aim = 'rate', processes = 1 }: ContenderOptions, url: string) {
     this.library = library
@@ -44,6 +45,9 @@ export class Contender {
   async whileOpen<T>(run: () => Promise<T>): Promise<T> {
     for (const child of this.#children) await this.#ask(child, { kind: 'open' })
     const result = await run()
+    const { enqueued, unfinished } = await this.askProducer<Counts>({ kind: 'counts' })
+    const { started, repeated } = await this.askWorker<Counts>({ kind: 'counts' })
+    this.#counts = { enqueued, started, repeated, unfinished }
     for (const child of this.#children) await this.#ask(child, { kind: 'close' })
     return result
   }
@@ -61,10 +65,9 @@ export class Contender {
     await query(this.url, 'VACUUM ANALYZE')
   }
 
-  async counts(): Promise<Counts> {
-    const { enqueued, unfinished } = await this.askProducer<Counts>({ kind: 'counts' })
-    const { started, repeated } = await this.askWorker<Counts>({ kind: 'counts' })
-    return { enqueued, started, repeated, unfinished }
+  /** Of all jobs so far, when it was last closed. */
+  get counts(): Counts {
+    return this.#counts
   }
 
   async end(): Promise<void> {

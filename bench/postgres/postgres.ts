@@ -31,7 +31,7 @@ export async function benchPostgres({ isQuick, only }: BenchOptions): Promise<Re
   for (const group of chosen) rows.push(...(await group(comparison)))
   rows.push(comparison.attemptsRow())
   const database = await serverOf(postgres.url)
-  const notes = [await settingsNote(postgres.url), ...notesOf(comparison, size)]
+  const notes = [...(await settingsNotes(postgres.url)), ...notesOf(comparison, size)]
   await postgres.stop()
   return { title: 'Tracked jobs on Postgres', database, notes, rows }
 }
@@ -58,7 +58,7 @@ const quick: Size = {
   worker: { rounds: 3, jobs: 2_000, ms: 400 },
   cycle: { rounds: 3, jobs: 5_000, ms: 300 },
   pickup: { rounds: 1, idle: 20, loaded: 250 },
-  backlog: { rounds: 3, jobs: 1_000, ms: 200, history: 5_000 },
+  backlog: { rounds: 1, jobs: 1_000, ms: 200, history: 5_000 },
   disk: { jobs: 5_000 },
 }
 
@@ -101,19 +101,15 @@ async function serverOf(url: string): Promise<MeasuredDatabase> {
   }
 }
 
-async function settingsNote(url: string): Promise<string> {
+async function settingsNotes(url: string): Promise<readonly string[]> {
   const settings = await settingsOf(url)
-  const shown = noted.map((name) => `${name} = ${settings[name]}`)
-  return `Server: ${shown.join(', ')}`
+  const note = (...names: readonly string[]): string =>
+    `Server: ${names.map((name) => `${name} = ${settings[name]}`).join(', ')}`
+  return [
+    note('shared_buffers', 'max_wal_size', 'checkpoint_timeout'),
+    note('full_page_writes', 'wal_level', 'autovacuum', 'max_connections', 'lc_collate'),
+  ]
 }
-
-const noted = [
-  'shared_buffers',
-  'max_wal_size',
-  'checkpoint_timeout',
-  'full_page_writes',
-  'autovacuum',
-]
 
 async function settingsOf(url: string): Promise<Readonly<Record<string, string>>> {
   const settings = await query<{ readonly name: string; readonly setting: string }>(url, 'SHOW ALL')

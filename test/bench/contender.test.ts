@@ -18,11 +18,12 @@ async function contender(options: Omit<ContenderOptions, 'database'>): Promise<C
 describe.for(libraryNames)('%s in the benchmark', (library) => {
   test('ends a measurement when the worker has finished enough of the jobs', async () => {
     const measured = await contender({ library })
-    const [rate, counts] = await measured.whileOpen(async () => {
+    const rate = await measured.whileOpen(async () => {
       await measured.askProducer({ kind: 'fill', waiting: 1_500 })
       const few = { kind: 'process', jobs: 700, ms: 30_000, concurrency: 10 } as const
-      return [await measured.askWorker<number>(few), await measured.counts()]
+      return measured.askWorker<number>(few)
     })
+    const { counts } = measured
     assert.ok(rate > 0)
     assert.ok(counts.started >= 700 && counts.started <= 1_500, `${counts.started} were started`)
     assert.deepEqual(attemptsOf(counts), { enqueued: 1_500, lost: 0, repeated: 0 })
@@ -30,20 +31,19 @@ describe.for(libraryNames)('%s in the benchmark', (library) => {
 
   test('enqueues one by one and in bulk, up to a number of jobs', async () => {
     const measured = await contender({ library })
-    const counts = await measured.whileOpen(async () => {
+    await measured.whileOpen(async () => {
       const limits = { kind: 'enqueue', jobs: 50, ms: 30_000 } as const
       const singles = { ...limits, inFlight: 10, perCall: 1 }
       assert.equal((await measured.askProducer<Enqueued>(singles)).count, 50)
       const bulk = { ...limits, inFlight: 1, perCall: 100 }
       assert.equal((await measured.askProducer<Enqueued>(bulk)).count, 100)
-      return measured.counts()
     })
-    assert.deepEqual(counts, { enqueued: 150, started: 0, repeated: 0, unfinished: 150 })
+    assert.deepEqual(measured.counts, { enqueued: 150, started: 0, repeated: 0, unfinished: 150 })
   })
 
   test('starts jobs in another process than the one that enqueues them', async () => {
     const measured = await contender({ library, aim: 'latency', processes: 2 })
-    const counts = await measured.whileOpen(async () => {
+    await measured.whileOpen(async () => {
       await measured.askWorker({ kind: 'startWorker', concurrency: 10 })
       const steadily = { kind: 'steadily', count: 20, perSecond: 100 } as const
       const calls = await measured.askProducer<readonly Call[]>(steadily)
@@ -54,9 +54,8 @@ describe.for(libraryNames)('%s in the benchmark', (library) => {
       }
       await measured.askProducer({ kind: 'finish', unfinished: 0 })
       await measured.askWorker({ kind: 'stopWorker' })
-      return measured.counts()
     })
-    assert.deepEqual(counts, { enqueued: 20, started: 20, repeated: 0, unfinished: 0 })
+    assert.deepEqual(measured.counts, { enqueued: 20, started: 20, repeated: 0, unfinished: 0 })
   })
 })
 
