@@ -29,7 +29,7 @@ const nothingSealed = { keyIds: [], open: (text: string): string => text }
 export async function openPostgres(options: PostgresOptions): Promise<OpenedPostgres> {
   const { url, schema = 'millrace', connections = 10, ports = systemPorts } = options
   const { usesPortsTime = false } = options
-  const pool = new pg.Pool({ connectionString: url, max: connections })
+  const pool = new pg.Pool({ connectionString: url, max: connections, pipeline: true })
   try {
     const database = await PostgresDatabase.open({
       pool,
