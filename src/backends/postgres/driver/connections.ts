@@ -33,6 +33,9 @@ const begin = [
   'SET LOCAL jit = off',
 ].join(';')
 
+/** Connections that are kept free of reads: one for each kind of write. */
+const writersMax = 4
+
 export class Connection {
   readonly #client: PoolClient
   readonly #texts: StatementTexts
@@ -115,6 +118,8 @@ export class Connections {
   readonly #pool: Pool
   readonly #texts: StatementTexts
   readonly #isOwn: boolean
+  #reads = 0
+  readonly #waitingReads: (() => void)[] = []
   /** Connections whose loss is listened for. */
   readonly #heard = new WeakSet<PoolClient>()
 
@@ -134,6 +139,23 @@ export class Connections {
       client.on('error', () => undefined)
     }
     return new Connection(client, this.#texts)
+  }
+
+  /** Runs a read on a connection of the pool, and leaves some of them to what writes. */
+  async toRead<T>(read: () => Promise<T>): Promise<T> {
+    const readsMax = Math.max(1, (this.#pool.options?.max ?? 10) - writersMax)
+    if (this.#reads >= readsMax) {
+      await new Promise<void>((resolve) => this.#waitingReads.push(resolve))
+    } else {
+      this.#reads += 1
+    }
+    try {
+      return await read()
+    } finally {
+      const next = this.#waitingReads.shift()
+      if (next === undefined) this.#reads -= 1
+      else next()
+    }
   }
 
   /** Runs one text on any connection. */
