@@ -6,6 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Capabilities } from '../src/backends/capabilities.ts'
+import { postgresCapabilities } from '../src/backends/postgres/capabilities.ts'
 import { sqliteCapabilities } from '../src/backends/sqlite/capabilities.ts'
 import { doctorRules } from '../src/contracts/doctor.ts'
 import { describeDuration } from '../src/core/durations.ts'
@@ -22,7 +23,7 @@ import {
 import { importRules } from '../test/repository/import-rules.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const backends: readonly Capabilities[] = [sqliteCapabilities]
+const backends: readonly Capabilities[] = [sqliteCapabilities, postgresCapabilities]
 
 const limitNames: Readonly<Record<keyof typeof limits, string>> = {
   visibilityMs: 'Visibility timeout of a queue, a receive, an extension or a retry',

@@ -27,7 +27,7 @@ export type { AccessKey }
 
 export interface ServeOptions extends ServerOptions, HttpApiOptions, SqsWireOptions {}
 
-/** Starts a server on the embedded store. Resolves once it accepts requests. */
+/** Starts a server on a store. Resolves once it accepts requests. */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
   refuseUnknownOptions(options, serveOptions)
   const setup = { ...options, hasCredentials: hasCredentials(options) }
@@ -53,6 +53,7 @@ export async function startDev(options: DevOptions = {}): Promise<RunningDev> {
 const sharedOptions = {
   host: true,
   port: true,
+  store: true,
   data: true,
   stage: true,
   log: true,

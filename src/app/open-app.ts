@@ -15,7 +15,6 @@ import { logLevels } from '../core/log-line.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
-import { serverDefaults } from '../core/server-defaults.ts'
 import { createCollectors, refuseCollectors } from '../flows/collectors.ts'
 import { ensureSchedules } from '../flows/ensure-schedules.ts'
 import { createFlows, refuseFlows } from '../flows/flows.ts'
@@ -47,6 +46,7 @@ import type { DrivenWorker, Worker } from '../worker/worker.ts'
 import type { UntypedWorkerOptions } from '../worker/worker-options.ts'
 import { appAlarmOwner, watchAppAlarms } from './app-alarms.ts'
 import { checkReady } from './check-ready.ts'
+import { chosenStore } from './chosen-store.ts'
 import { ensureQueues } from './ensure-queues.ts'
 import { type AppMaintenanceSetup, type Maintenance, startAppMaintenance } from './maintenance.ts'
 import { alarmListener, type Notice, noticesTo } from './notice.ts'
@@ -56,6 +56,7 @@ import { observerOf, openWorker } from './open-worker.ts'
 import { UnstartedWorkers } from './unstarted-workers.ts'
 
 const openOptions: OptionNames<OpenOptions> = {
+  store: true,
   data: true,
   stage: true,
   backend: true,
@@ -202,14 +203,18 @@ function refuseLog(log: unknown): void {
 
 /** A backend that the caller passed in stays open. The caller closes it. */
 async function backendOf(
-  { backend, data, busyTimeout, encryptionKeys }: OpenOptions,
+  { backend, store, data, busyTimeout, encryptionKeys }: OpenOptions,
   ports: Ports,
   onNotice: (notice: Notice) => void,
 ): Promise<AppBackend> {
+  if (backend !== undefined && store !== undefined) {
+    const allowed = 'one of `store` and `backend`'
+    throw MillraceError.invalid([{ field: 'store', given: 'both', allowed }])
+  }
   if (backend !== undefined)
     return { backend, storeFile: null, closeBackend: async () => undefined }
   const opened = await openBackend({
-    data: data ?? (process.env['MILLRACE_DATA'] || serverDefaults.data),
+    store: chosenStore({ store, data }),
     create: true,
     ports,
     encryptionKeys,
@@ -218,7 +223,7 @@ async function backendOf(
   })
   return {
     backend: opened.backend,
-    storeFile: opened.directory.file,
+    storeFile: opened.directory?.file ?? null,
     closeBackend: () => opened.backend.close(),
   }
 }

@@ -3,8 +3,9 @@
  * does not load stores that it does not need.
  */
 import type { Backend, Backup, BackupReport } from '../backends/backend.ts'
-import type { ClockChange } from '../core/clock-change.ts'
-import { type Ports, systemPorts } from '../core/ports.ts'
+import type { Store, StoreOpening } from '../backends/store.ts'
+import { systemPorts } from '../core/ports.ts'
+import { isFolder } from './chosen-store.ts'
 import {
   type DataDirectory,
   existingDataDirectory,
@@ -13,36 +14,44 @@ import {
 } from './data-directory.ts'
 import { type EncryptionKey, requireKeys } from './encryption-keys.ts'
 
-export interface OpenBackendOptions {
-  readonly data: string
-  /** Creates the store if it does not exist. Default: rejects. */
-  readonly create?: boolean
-  /** How long calls wait for other processes that write. Default: that of the backend. */
-  readonly busyTimeoutMs?: number
+/** By default the ports are those of the system, and a store that does not exist is refused. */
+export interface OpenBackendOptions extends Partial<Omit<StoreOpening, 'sealing'>> {
+  /** A store, the URL of a database, or the folder of the embedded store. */
+  readonly store: Store | string
   /** Seals content with the first of these keys. Default: MILLRACE_ENCRYPTION_KEYS, or none. */
   readonly encryptionKeys?: readonly EncryptionKey[] | undefined
-  /** Clock, timers, random numbers and ids. Default: those of the system. */
-  readonly ports?: Ports
-  /** Called when the wall clock jumps or returns, and when the store accepts a jump. */
-  readonly onClockChange?: (change: ClockChange) => void
 }
 
 export interface OpenedBackend extends AsyncDisposable {
   readonly backend: Backend
-  readonly directory: DataDirectory
+  /** Of the embedded store; null for others. */
+  readonly directory: DataDirectory | null
+  /** Names the store for people, without secrets. */
+  readonly place: string
 }
 
 export async function openBackend(options: OpenBackendOptions): Promise<OpenedBackend> {
-  const { data, create = false, encryptionKeys, ...others } = options
+  const { store, encryptionKeys, ports = systemPorts, create = false, ...others } = options
   const keys = requireKeys(encryptionKeys)
-  const directory = await (create ? prepareDataDirectory : existingDataDirectory)(data)
-  const { openSqlite } = await import('../backends/sqlite/index.ts')
-  const backend = await openSqlite({
-    file: directory.file,
-    ...others,
-    ...(keys && { sealing: (await import('../sealing/seal-with.ts')).sealingWith(keys) }),
-  })
-  return { backend, directory, [Symbol.asyncDispose]: () => backend.close() }
+  const sealing = keys && (await import('../sealing/seal-with.ts')).sealingWith(keys)
+  const opening = { ports, create, ...others, ...(sealing && { sealing }) }
+  if (isFolder(store)) {
+    const directory = await (create ? prepareDataDirectory : existingDataDirectory)(store)
+    const { openSqlite } = await import('../backends/sqlite/index.ts')
+    const backend = await openSqlite({ file: directory.file, ...opening })
+    return opened({ backend, directory, place: directory.path })
+  }
+  const named = typeof store === 'string' ? await postgresAt(store) : store
+  const backend = await named.open(opening)
+  return opened({ backend, directory: null, place: named.place })
+}
+
+async function postgresAt(url: string): Promise<Store> {
+  return (await import('../backends/postgres/store.ts')).postgres(url)
+}
+
+function opened(store: Omit<OpenedBackend, typeof Symbol.asyncDispose>): OpenedBackend {
+  return { ...store, [Symbol.asyncDispose]: () => store.backend.close() }
 }
 
 /** Whether the directory contains a store. */

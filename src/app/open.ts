@@ -4,6 +4,7 @@
  * `open`.
  */
 import type { Backend, Backup, BackupReport, MoveTask } from '../backends/backend.ts'
+import type { Store } from '../backends/store.ts'
 import type { App } from '../contracts/define-app.ts'
 import type { JobsQueue } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue, WithDeadLetters } from '../contracts/queue-declaration.ts'
@@ -39,11 +40,16 @@ export async function open<const Opened extends App>(
 }
 
 export interface OpenOptions {
-  /** The folder of the embedded store. It is created if missing. Default: MILLRACE_DATA, or `.millrace`. */
+  /**
+   * Where everything is kept: `postgres(url)` of `millrace/postgres`, the URL of a Postgres database, or the
+   * folder of the embedded store. It is created if missing. Default: MILLRACE_STORE, MILLRACE_DATA, or `.millrace`.
+   */
+  readonly store?: Store | string
+  /** The folder of the embedded store, instead of `store`. */
   readonly data?: string
   /** Part of the names of the queues. Default: MILLRACE_STAGE, the app's own `stage`, or `dev`. */
   readonly stage?: string
-  /** A backend instead of the embedded store. The program that opened it must close it. */
+  /** An open backend instead of a store. The program that opened it must close it. */
   readonly backend?: Backend
   /** Clock, timers, randomness and ids. Default: those of the system. */
   readonly ports?: Ports
@@ -74,7 +80,10 @@ export interface OpenOptions {
    * MILLRACE_ENCRYPTION_KEYS (`id:key`, comma separated), or none.
    */
   readonly encryptionKeys?: readonly EncryptionKey[]
-  /** How long a call waits for other processes that write to the store. Default 1m. */
+  /**
+   * How long a call waits for other processes that write to the embedded store, or for a database server that
+   * cannot be reached. Default: 1m, or 15s for a server.
+   */
   readonly busyTimeout?: Duration
 }
 
@@ -109,7 +118,7 @@ export interface DeadLetterHandle extends QueueInspector, QueuePurger {
 export interface Mill<Opened extends App = App> extends AsyncDisposable {
   readonly app: Opened
   readonly stage: string
-  /** The file of the embedded store, for your own transactions; null if you passed a `backend`. */
+  /** The file of the embedded store, for your own transactions; null for other stores. */
   readonly storeFile: string | null
   readonly queues: { readonly [Key in keyof Opened['queues']]: HandleOf<Opened['queues'][Key]> }
   /** Tracked jobs of the queues declared with `jobs`. */

@@ -132,7 +132,7 @@ async function backendOf(
     })
   }
   const timeout = busyTimeout && { busyTimeoutMs: durationMs(busyTimeout, 'store.busyTimeout') }
-  return (await openBackend({ data, ports, ...timeout })).backend
+  return (await openBackend({ store: data, ports, ...timeout })).backend
 }
 
 function missingQueue(name: string, stage: string): MillraceError {

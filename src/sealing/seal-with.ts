@@ -1,6 +1,7 @@
 /** Puts encryption on a store that was opened, after checking that the keys are those of the store. */
 
 import type { Backend } from '../backends/backend.ts'
+import type { Sealing } from '../backends/store.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { supported } from '../core/supported.ts'
 import { Cipher, type CipherKey, type CipherKeys, keyCheck } from './cipher.ts'
@@ -17,12 +18,6 @@ export function sealingWith(keys: CipherKeys): Sealing {
       return sealedBackend(backend, cipher)
     },
   }
-}
-
-interface Sealing {
-  readonly keyIds: readonly string[]
-  open(text: string): string
-  wrap(backend: Backend): Promise<Backend>
 }
 
 /** Closes the store and throws `encryption_key_wrong` if a key is not the one that the store knows. */

@@ -53,7 +53,7 @@ export class DevStacks {
       region: place.region,
       account: place.account,
       endpoint: server.url,
-      data: server.data,
+      ...(server.data !== null && { data: server.data }),
       ...(stage !== undefined && { stage }),
       hostEnvironment: { ...place.environment, ...signingVariables(options) },
       ...(log !== undefined && { log }),

@@ -22,7 +22,7 @@ import {
 export type { InvocationReport, LambdaLogLine, RequestReport }
 
 export interface DevOptions
-  extends Pick<ServerOptions, 'host' | 'port' | 'data' | 'log' | 'ports'>,
+  extends Pick<ServerOptions, 'host' | 'port' | 'store' | 'data' | 'log' | 'ports'>,
     Pick<StackSourceOptions, 'stage' | 'parameters' | 'options'> {
   /** Templates, or modules that export an app. Default: only the server. */
   readonly templates?: readonly string[]

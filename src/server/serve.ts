@@ -5,11 +5,13 @@
  */
 import type { RequestListener } from 'node:http'
 import { checkReady } from '../app/check-ready.ts'
+import { chosenStore } from '../app/chosen-store.ts'
 import { startStoreMaintenance } from '../app/maintenance.ts'
 import { alarmListener, noticesTo } from '../app/notice.ts'
 import { type Mill, open } from '../app/open.ts'
 import { openBackend } from '../app/open-backend.ts'
 import type { Backend } from '../backends/backend.ts'
+import type { Store } from '../backends/store.ts'
 import type { QueueContract } from '../contracts/contract-of.ts'
 import type { App } from '../contracts/define-app.ts'
 import type { ObeyingQueue } from '../contracts/held-names.ts'
@@ -36,7 +38,9 @@ export interface ServerOptions {
   readonly host?: string
   /** 0 chooses a free port. Default: 4566, the usual port of SQS emulators. */
   readonly port?: number
-  /** Directory of the store; created if missing. Default: `.millrace`. */
+  /** A store, the URL of a Postgres database, or a directory. Default: MILLRACE_STORE, else `data`. */
+  readonly store?: Store | string
+  /** Directory of the embedded store; created if missing. Default: MILLRACE_DATA, or `.millrace`. */
   readonly data?: string
   /** The app to serve. Default: none. */
   readonly app?: App
@@ -72,8 +76,10 @@ export interface RunningServer {
   readonly host: string
   readonly port: number
   readonly url: string
-  /** The data directory, an absolute path. */
-  readonly data: string
+  /** The data directory, an absolute path; null if the store is in a database. */
+  readonly data: string | null
+  /** Names the store for people, without secrets. */
+  readonly place: string
   /** Resolves with the error if the files of the store were replaced, and the server cannot continue. */
   readonly lost: Promise<MillraceError>
   /** Finishes current requests and closes the store. Further calls return the same promise. */
@@ -87,15 +93,15 @@ export async function serveWith(
   surfaces: (services: ServerServices) => RequestListener,
   setup: ServerSetup = {},
 ): Promise<RunningServer> {
-  const { host, port, data } = { ...serverDefaults, ...setup }
+  const { host, port } = { ...serverDefaults, ...setup }
   const { ports = systemPorts, hasCredentials = false, environment = process.env, log } = setup
   const onNotice = noticesTo(log)
   const onChange = alarmListener({ log })
   if (!hasCredentials) refusePublicAddress(host)
   if (ports === systemPorts) limitHeapGrowth('server', ports.timers)
 
-  const { backend, directory } = await openBackend({
-    data,
+  const { backend, directory, place } = await openBackend({
+    store: chosenStore(setup, environment),
     create: true,
     ports,
     busyTimeoutMs,
@@ -157,7 +163,8 @@ export async function serveWith(
       host: listener.host,
       port: listener.port,
       url: listener.url,
-      data: directory.path,
+      data: directory?.path ?? null,
+      place,
       lost,
       stop() {
         stopped ??= stop()

@@ -31,7 +31,7 @@ async function newScene(): Promise<Scene> {
   return {
     path: folder.path,
     async open(encryptionKeys) {
-      const { backend } = await openBackend({ data: folder.path, create: true, encryptionKeys })
+      const { backend } = await openBackend({ store: folder.path, create: true, encryptionKeys })
       opened.push(backend)
       return backend
     },

@@ -135,7 +135,7 @@ export const importRules: readonly ImportRule[] = [
       'worker',
       'operations',
     ],
-    lazily: ['backends/sqlite', 'sealing'],
+    lazily: ['backends/sqlite', 'backends/postgres', 'sealing'],
     types: ['sealing'],
     outside: ['node:'],
   },
@@ -205,6 +205,12 @@ export const importRules: readonly ImportRule[] = [
   },
   // The entries join the parts for users of the package.
   { part: 'backend.ts', parts: ['backends'], outside: [] },
+  {
+    part: 'postgres.ts',
+    parts: ['app', 'backends/postgres'],
+    types: ['backends'],
+    outside: [],
+  },
   {
     part: 'index.ts',
     parts: ['core', 'contracts', 'flows', 'receiving', 'worker', 'app', 'lambda'],

@@ -1,19 +1,22 @@
 /** A store in a Postgres database, which any number of processes and machines share. */
 import pg from 'pg'
-import { type Ports, systemPorts } from '../../core/ports.ts'
+import { systemPorts } from '../../core/ports.ts'
 import { engineBackend } from '../../engine/engine-backend.ts'
 import type { Backend } from '../backend.ts'
 import { checkedBackend } from '../checked-backend.ts'
+import { nothingSealed, type StoreOpening } from '../store.ts'
+import type { AnyPool } from './any-pool.ts'
 import { storageError } from './driver/faults.ts'
 import { PostgresDatabase } from './postgres-database.ts'
 
-export interface PostgresOptions {
-  readonly url: string
+export interface PostgresOptions extends Partial<StoreOpening> {
+  readonly url?: string
+  /** Used instead of the URL, and not closed with the store. */
+  readonly pool?: AnyPool
   /** Default: `millrace`. */
   readonly schema?: string
   /** Connections of this process at most. Default: 10. */
   readonly connections?: number
-  readonly ports?: Ports
   /** Takes the time from the ports instead of the database, in tests. Default: false. */
   readonly usesPortsTime?: boolean
 }
@@ -24,28 +27,47 @@ export interface OpenedPostgres {
   whenIdle(): Promise<void>
 }
 
-const nothingSealed = { keyIds: [], open: (text: string): string => text }
-
 export async function openPostgres(options: PostgresOptions): Promise<OpenedPostgres> {
-  const { url, schema = 'millrace', connections = 10, ports = systemPorts } = options
-  const { usesPortsTime = false } = options
-  const pool = new pg.Pool({ connectionString: url, max: connections, pipeline: true })
+  const { schema = 'millrace', ports = systemPorts, usesPortsTime = false } = options
+  const { create = true, sealing, onClockChange } = options
+  const ownsPool = options.pool === undefined
+  const pool = ownsPool ? newPool(options) : (options.pool as pg.Pool)
   try {
     const database = await PostgresDatabase.open({
       pool,
-      ownsPool: true,
+      ownsPool,
       schema,
-      connect: () => new pg.Client({ connectionString: url }),
+      connect: () => newClient(pool),
       ports,
       usesPortsTime,
-      opening: nothingSealed,
+      opening: sealing ?? nothingSealed,
+      create,
+      onClockChange,
     })
+    const backend = engineBackend(database)
     return {
-      backend: checkedBackend(engineBackend(database)),
+      backend: checkedBackend(sealing === undefined ? backend : await sealing.wrap(backend)),
       whenIdle: () => database.whenIdle(),
     }
   } catch (error) {
-    await pool.end()
+    if (ownsPool && !pool.ended) await pool.end()
     throw storageError(error)
   }
+}
+
+function newPool({ url, connections = 10 }: PostgresOptions): pg.Pool {
+  const names = { fallback_application_name: 'millrace' }
+  return new pg.Pool({
+    connectionString: url,
+    max: connections,
+    keepAlive: true,
+    pipeline: true,
+    ...names,
+  })
+}
+
+/** A connection of its own, made as the pool makes those it lends. */
+function newClient(pool: pg.Pool): pg.Client {
+  const { Client, options } = pool as pg.Pool & { readonly Client: typeof pg.Client }
+  return new Client(options)
 }

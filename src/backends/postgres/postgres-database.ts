@@ -1,9 +1,11 @@
 /** Postgres as a database of the engine: a transaction for each rule, on any of several connections. */
 import type { Client, Pool } from 'pg'
+import type { ClockChange } from '../../core/clock-change.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
 import { Receipts } from '../../core/receipt.ts'
 import type { Database } from '../../engine/database.ts'
+import { keyIds, refuseMissingKeys } from '../../engine/keys/known-keys.ts'
 import { receiveNow } from '../../engine/messages/claiming.ts'
 import { MessageIds } from '../../engine/messages/message-ids.ts'
 import { worthwhileAt } from '../../engine/messages/ready-checks.ts'
@@ -13,6 +15,7 @@ import { Answer, type Step, type Steps } from '../../engine/steps.ts'
 import type { Transaction, View } from '../../engine/transaction.ts'
 import type { Backup, BackupReport, Delivery, OtherThread, Receive, WhenReady } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
+import type { ContentOpening } from '../store.ts'
 import { postgresCapabilities } from './capabilities.ts'
 import {
   type CommitMark,
@@ -26,14 +29,12 @@ import { isOutdated, isUnreachable, storageError } from './driver/faults.ts'
 import { GroupWriter, patienceMs } from './driver/group-writer.ts'
 import { migrate, namesOfSchema } from './driver/migrate.ts'
 import { Notifications } from './driver/notifications.ts'
+import { quotedName } from './driver/quoted-name.ts'
 import { SequenceBlock } from './driver/sequence-block.ts'
 import { StatementTexts } from './driver/statement-texts.ts'
 import { StoreHead } from './driver/store-head.ts'
 import { PostgresTransaction, PostgresView, type StoreFacts } from './driver/transaction.ts'
 import { type Waiting, WaitingReceives } from './waiting-receives.ts'
-
-/** Longer names of channels are refused. */
-const channelLengthMax = 63
 
 /** How often, and for how long, the server is asked what became of a commit. */
 const askAgainMs = 100
@@ -45,9 +46,14 @@ const slots = 64
 const lanes = ['add', 'settle', 'claim', 'change'] as const
 type Lane = (typeof lanes)[number]
 
-const readMarks = query<{ id_prefix: string; receipt_key: string }>(
-  'SELECT id_prefix, receipt_key FROM store',
-)
+interface OpeningRow {
+  readonly id_prefix: string
+  readonly receipt_key: string
+  readonly series: number
+}
+
+const readOpening = query<OpeningRow>(`
+  SELECT id_prefix, receipt_key, nextval('@schema.commit_series') AS series FROM store`)
 
 export interface PostgresDatabaseOptions {
   readonly pool: Pool
@@ -59,7 +65,10 @@ export interface PostgresDatabaseOptions {
   readonly ports: Ports
   /** Takes the time from the ports instead of the database, in tests. Default: false. */
   readonly usesPortsTime?: boolean
-  readonly opening: { readonly keyIds: readonly string[]; open(text: string): string }
+  readonly opening: ContentOpening
+  /** Creates the schema if it does not exist. */
+  readonly create: boolean
+  readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
 
 export class PostgresDatabase implements Database {
@@ -81,23 +90,22 @@ export class PostgresDatabase implements Database {
     options: PostgresDatabaseOptions,
     connections: Connections,
     facts: StoreFacts,
+    firstSeries: number,
   ) {
     this.#options = options
     this.#connections = connections
     this.#facts = facts
-    const { ports, usesPortsTime = false } = options
-    this.#head = new StoreHead({ ports, usesPortsTime })
+    const { ports, usesPortsTime = false, onClockChange, opening } = options
+    this.#head = new StoreHead({ ports, usesPortsTime, onClockChange, keyIds: opening.keyIds })
     this.#notifications = new Notifications({
       ports,
       connections,
-      channel: `millrace:${options.schema}`.slice(0, channelLengthMax),
+      channel: `millrace:${options.schema}`,
       connect: options.connect,
       onChange: (queues) => this.#waiting.recheck(queues),
     })
-    const { randomness } = ports
-    const all = lanes.map((lane) => {
-      const number = Math.floor(randomness.next() * Number.MAX_SAFE_INTEGER)
-      const series = new CommitSeries(number, Math.floor(randomness.next() * slots))
+    const all = lanes.map((lane, index) => {
+      const series = new CommitSeries(firstSeries + index, (firstSeries + index) % slots)
       const writer = new GroupWriter({ ports, transact: (run) => this.#transact(series, run) })
       return { lane, series, writer }
     })
@@ -115,28 +123,27 @@ export class PostgresDatabase implements Database {
   }
 
   static async open(options: PostgresDatabaseOptions): Promise<PostgresDatabase> {
-    const { pool, ownsPool, schema, ports, opening } = options
-    const quoted = `"${schema.replaceAll('"', '""')}"`
-    const texts = new StatementTexts(quoted, namesOfSchema())
+    const { pool, ownsPool, schema, ports, opening, create } = options
+    const texts = new StatementTexts(quotedName(schema), namesOfSchema())
     const connections = new Connections(pool, texts, { isOwn: ownsPool })
     const connection = await connections.connect()
     try {
-      await migrate(connection, quoted)
-      const [marks] = await connection.rows<{ id_prefix: string; receipt_key: string }>(
-        readMarks,
-        [],
-      )
-      if (marks === undefined) throw new MillraceError('store_corrupt')
-      return new PostgresDatabase(options, connections, {
+      await migrate(connection, { schema, create })
+      refuseMissingKeys(await connection.rows(keyIds, []), opening.keyIds)
+      texts.prepares = await connection.isDirect()
+      const [row] = await connection.rows<OpeningRow>(readOpening, [])
+      if (row === undefined) throw new MillraceError('store_corrupt')
+      const facts: StoreFacts = {
         schema,
         ids: ports.ids,
-        messageIds: new MessageIds(marks.id_prefix),
-        receipts: new Receipts(marks.receipt_key),
+        messageIds: new MessageIds(row.id_prefix),
+        receipts: new Receipts(row.receipt_key),
         memory: { turns: new Map(), historyPosition: 0 },
         isSealed: opening.keyIds.length > 0,
         block: new SequenceBlock(ports.clock),
         open: (text) => opening.open(text),
-      })
+      }
+      return new PostgresDatabase(options, connections, facts, row.series)
     } finally {
       connection.release()
     }

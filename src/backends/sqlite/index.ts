@@ -2,34 +2,21 @@
  * The embedded store: one SQLite file that any number of processes of one machine may open at once.
  * Nothing is installed and nothing listens; acknowledged writes are on disk.
  */
-import type { ClockChange } from '../../core/clock-change.ts'
-import { type Ports, systemPorts } from '../../core/ports.ts'
+import { systemPorts } from '../../core/ports.ts'
 import { engineBackend } from '../../engine/engine-backend.ts'
 import type { Backend } from '../backend.ts'
 import { checkedBackend } from '../checked-backend.ts'
-import type { ContentOpening } from './driver/session.ts'
+import { nothingSealed, type StoreOpening } from '../store.ts'
 import { storageError } from './driver/storage-fault.ts'
 import { SqliteDatabase, type SqliteDatabaseOptions } from './sqlite-database.ts'
 
 export { memoryFile } from './driver/store-place.ts'
 
-export interface SqliteOptions {
+/** Operations wait for other processes for one minute by default. */
+export interface SqliteOptions extends Partial<Omit<StoreOpening, 'create'>> {
   /** Path of the store's file; it is created when it does not exist. `:memory:` is a store without one. */
   readonly file: string
-  readonly ports?: Ports
-  /** How long operations wait for other processes before they fail. Default: one minute. */
-  readonly busyTimeoutMs?: number
-  /** Seals content before it reaches the store. Default: none. */
-  readonly sealing?: Sealing
-  /** Called when the wall clock jumps, returns, or when the store follows it. */
-  readonly onClockChange?: (change: ClockChange) => void
 }
-
-export interface Sealing extends ContentOpening {
-  wrap(backend: Backend): Promise<Backend>
-}
-
-const nothingSealed: ContentOpening = { keyIds: [], open: (text) => text }
 
 export async function openSqlite(options: SqliteOptions): Promise<Backend> {
   const { sealing } = options

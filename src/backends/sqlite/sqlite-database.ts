@@ -20,11 +20,12 @@ import type {
   WhenReady,
 } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
+import type { ContentOpening } from '../store.ts'
 import { sqliteCapabilities } from './capabilities.ts'
 import { CallerTransactions } from './driver/caller-transactions.ts'
 import { uptimeOf } from './driver/machine-uptime.ts'
 import { recordSentMessages, type SentRecord, sentMessages } from './driver/sent-messages.ts'
-import { type ContentOpening, Session } from './driver/session.ts'
+import { Session } from './driver/session.ts'
 import { storageError } from './driver/storage-fault.ts'
 import { type Surroundings, storePlace } from './driver/store-place.ts'
 import { concernsOthers, type StoreTransaction, viewOf } from './driver/transaction.ts'

@@ -112,7 +112,7 @@ async function queueNames(
   const named = (at >= 0 && words[at + 1]) || environment['MILLRACE_DATA']
   try {
     const { openBackend } = await platform.stores()
-    await using store = await openBackend({ data: named || serverDefaults.data })
+    await using store = await openBackend({ store: named || serverDefaults.data })
     return (await allQueues(store.backend)).map(({ name }) => name)
   } catch {
     return []

@@ -100,7 +100,7 @@ export async function inStore<T>(
   { queue, create = false }: InStoreOptions = {},
 ): Promise<T> {
   const { openBackend } = await shell.platform.stores()
-  const options = { data: flags.data, create, busyTimeoutMs }
+  const options = { store: flags.data, create, busyTimeoutMs }
   await using store = await openBackend(options).catch((error: unknown) => {
     if (!(error instanceof MillraceError)) throw error
     throw new CommandFailure(exitCodes.cannotOpen, error.message)

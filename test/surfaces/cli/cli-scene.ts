@@ -84,7 +84,7 @@ export async function cliScene(): Promise<CliScene> {
     good,
     read: async (...args) => JSON.parse(await good(...args, '--json')),
     async store() {
-      const store = await openBackend({ data, create: true })
+      const store = await openBackend({ store: data, create: true })
       onTestFinished(() => store[Symbol.asyncDispose]())
       return store
     },

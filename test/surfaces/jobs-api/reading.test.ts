@@ -199,7 +199,7 @@ describe('a job over HTTP', () => {
   test('of another app in the same store does not exist here', async () => {
     const scene = await serveAcademy()
     const other = defineApp('other', { queues: { todo: jobs({ types: { DO: z.unknown() } }) } })
-    await using mill = await open(other, { data: scene.server.data })
+    await using mill = await open(other, { store: scene.server.place })
     const { id } = await mill.jobs.enqueue('todo', 'DO', {}, { owner: 'alice' })
     for (const key of [keys.admin, keys.alice]) {
       assert.equal((await scene.call(`/jobs/${id}`, { key })).status, 404)

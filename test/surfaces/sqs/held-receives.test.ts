@@ -54,7 +54,7 @@ describe('a kill switch in the environment of a server', () => {
 
   test('keeps the server from starting when it means neither on nor off', async () => {
     const data = await freshData()
-    await using store = await openBackend({ data, create: true })
+    await using store = await openBackend({ store: data, create: true })
     const obeys = { queue: ['LLM_PAUSED'], types: {} }
     await store.backend.createQueue({ queue: 'classify', settings: { obeys } })
     vi.stubEnv('LLM_PAUSED', 'ture')

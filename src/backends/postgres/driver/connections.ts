@@ -48,6 +48,13 @@ export class Connection {
     this.#texts = texts
   }
 
+  /** False if a pooler is in between: it gives a connection to others after each transaction. */
+  async isDirect(): Promise<boolean> {
+    const { rows } = await this.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    const { processID } = this.#client as PoolClient & { readonly processID?: number }
+    return rows[0]?.pid === processID
+  }
+
   async begin(): Promise<void> {
     await this.#inTurn(() => this.#client.query(begin))
   }
@@ -114,14 +121,15 @@ export class Connection {
   }
 }
 
+/** Connections whose loss is listened for. Several stores may share a pool. */
+const heard = new WeakSet<PoolClient>()
+
 export class Connections {
   readonly #pool: Pool
   readonly #texts: StatementTexts
   readonly #isOwn: boolean
   #reads = 0
   readonly #waitingReads: (() => void)[] = []
-  /** Connections whose loss is listened for. */
-  readonly #heard = new WeakSet<PoolClient>()
 
   constructor(pool: Pool, texts: StatementTexts, options: { readonly isOwn: boolean }) {
     this.#pool = pool
@@ -133,8 +141,8 @@ export class Connections {
 
   async connect(): Promise<Connection> {
     const client = await this.#pool.connect()
-    if (!this.#heard.has(client)) {
-      this.#heard.add(client)
+    if (!heard.has(client)) {
+      heard.add(client)
       // The statement that fails reports it; without a listener the process would end.
       client.on('error', () => undefined)
     }

@@ -2,17 +2,28 @@
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { migrations } from '../migrations/index.ts'
 import type { Connection } from './connections.ts'
+import { quotedName } from './quoted-name.ts'
 
 /** Names the lock among all advisory locks of the database. */
 const migrationLock = 0x4d694c72
 
-/** @param schema quoted, as it stands in SQL */
-export async function migrate(connection: Connection, schema: string): Promise<void> {
+export interface SchemaToMigrate {
+  /** Its name, not quoted. */
+  readonly schema: string
+  /** Creates the schema if it does not exist. Otherwise it is refused. */
+  readonly create: boolean
+}
+
+export async function migrate(
+  connection: Connection,
+  { schema, create }: SchemaToMigrate,
+): Promise<void> {
   await connection.query('BEGIN')
   try {
     await connection.query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
-    await connection.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
-    await connection.query(`SET LOCAL search_path TO ${schema}`)
+    if (!create) await requireSchema(connection, schema)
+    await connection.query(`CREATE SCHEMA IF NOT EXISTS ${quotedName(schema)}`)
+    await connection.query(`SET LOCAL search_path TO ${quotedName(schema)}`)
     await connection.query(
       'CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY)',
     )
@@ -22,7 +33,7 @@ export async function migrate(connection: Connection, schema: string): Promise<v
     const version = found.rows[0]?.version ?? 0
     if (version > migrations.length) {
       throw new MillraceError('store_too_new', {
-        message: `The schema ${schema} has version ${version}; this program knows up to ${migrations.length}. Upgrade Millrace to open it.`,
+        message: `The schema ${quotedName(schema)} has version ${version}; this program knows up to ${migrations.length}. Upgrade Millrace to open it.`,
       })
     }
     for (const [index, migration] of migrations.entries()) {
@@ -35,6 +46,14 @@ export async function migrate(connection: Connection, schema: string): Promise<v
     await connection.query('ROLLBACK').catch(() => connection.markBroken())
     throw error
   }
+}
+
+async function requireSchema(connection: Connection, schema: string): Promise<void> {
+  const text = 'SELECT 1 FROM pg_namespace WHERE nspname = $1'
+  const { rows } = await connection.query(text, [schema])
+  if (rows.length > 0) return
+  const message = `The database has no schema ${quotedName(schema)}, so there is no store.`
+  throw new MillraceError('store_unusable', { message })
 }
 
 /** The tables, views and sequences that statements name. */

@@ -6,6 +6,7 @@
 import type { Client } from 'pg'
 import type { Ports } from '../../../core/ports.ts'
 import type { Connections } from './connections.ts'
+import { quotedName } from './quoted-name.ts'
 
 /** Longer lists of queues do not fit: then all of them are named. */
 const payloadLengthMax = 7_000
@@ -84,7 +85,7 @@ export class Notifications {
       await this.close()
       return
     }
-    await client.query(`LISTEN "${this.#options.channel}"`)
+    await client.query(`LISTEN ${quotedName(this.#options.channel)}`)
   }
 
   #heard(payload: string): void {

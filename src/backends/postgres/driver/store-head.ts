@@ -2,8 +2,10 @@
  * What a process knows of the store before it runs a rule: the time, and the version of the queues with what
  * it remembers of them. It is read again every second, and when a commit finds that the queues have changed.
  */
+import type { ClockChange } from '../../../core/clock-change.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Ports } from '../../../core/ports.ts'
+import { keyIds, refuseMissingKeys } from '../../../engine/keys/known-keys.ts'
 import { query } from '../../../engine/statements.ts'
 import { StoreClock, type WrittenTime } from '../../../engine/store-clock.ts'
 import { Switches } from '../../../engine/switches/switches-on.ts'
@@ -39,18 +41,23 @@ export interface StoreHeadOptions {
   readonly ports: Ports
   /** Takes the time from the ports instead of the database, in tests. */
   readonly usesPortsTime: boolean
+  readonly onClockChange: ((change: ClockChange) => void) | undefined
+  /** Of the encryption keys that this process has. */
+  readonly keyIds: readonly string[]
 }
 
 export class StoreHead {
   readonly #ports: Ports
+  readonly #keyIds: readonly string[]
   readonly #clock: StoreClock
   #head: HeadRow | undefined
   #cache = new QueueCache(0, new Switches([]))
   #readMs = Number.NEGATIVE_INFINITY
   #writtenMs = 0
 
-  constructor({ ports, usesPortsTime }: StoreHeadOptions) {
+  constructor({ ports, usesPortsTime, onClockChange, keyIds }: StoreHeadOptions) {
     this.#ports = ports
+    this.#keyIds = keyIds
     const { clock } = ports
     const databaseNow = (): number =>
       (this.#head?.database_ms ?? 0) + (clock.monotonic() - this.#readMs)
@@ -60,6 +67,7 @@ export class StoreHead {
         monotonic: () => clock.monotonic(),
       },
       uptime: () => (usesPortsTime ? clock.uptime?.() : undefined),
+      onChange: onClockChange && ((change) => ports.timers.soon(() => onClockChange(change))),
     })
   }
 
@@ -75,6 +83,8 @@ export class StoreHead {
     if (head === undefined) throw new MillraceError('store_corrupt')
     const { queues_version: version } = head
     if (version > this.#cache.version) {
+      // A new key raises the version too.
+      refuseMissingKeys(await connection.rows(keyIds, []), this.#keyIds)
       const cache = await QueueCache.read(connection, version)
       // Another transaction may have read a later version meanwhile.
       if (version > this.#cache.version) this.#cache = cache

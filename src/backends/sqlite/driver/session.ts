@@ -3,14 +3,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Ids } from '../../../core/ports.ts'
 import { Receipts } from '../../../core/receipt.ts'
+import { keyIds, refuseMissingKeys } from '../../../engine/keys/known-keys.ts'
 import { MessageIds } from '../../../engine/messages/message-ids.ts'
 import type { Queue } from '../../../engine/queues/queue.ts'
 import { query } from '../../../engine/statements.ts'
 import type { StoreClock, WrittenTime } from '../../../engine/store-clock.ts'
 import type { ProcessMemory } from '../../../engine/transaction.ts'
+import type { ContentOpening } from '../../store.ts'
 import { boundLog } from './database.ts'
 import { type DiskLimits, pagesMax } from './disk-room.ts'
-import { requireKeys } from './known-keys.ts'
 import { QueueCache } from './queue-cache.ts'
 import { Statements } from './statements.ts'
 
@@ -25,13 +26,6 @@ export interface StoreRow extends WrittenTime {
   readonly last_token: number
   readonly last_generation: number
   readonly queues_version: number
-}
-
-/** How texts that are sealed are read. */
-export interface ContentOpening {
-  /** The keys that texts can be opened with. */
-  readonly keyIds: readonly string[]
-  open(text: string): string
 }
 
 export class Session extends Statements {
@@ -149,7 +143,7 @@ export class Session extends Statements {
     const { queues_version: version } = store
     // A new key raises the version too.
     if (this.#opening !== undefined && !this.queues.isAt(version)) {
-      requireKeys(this, this.#opening.keyIds)
+      refuseMissingKeys(this.all(keyIds), this.#opening.keyIds)
     }
     this.queues.follow(version)
     return store
