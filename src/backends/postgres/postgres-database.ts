@@ -25,7 +25,7 @@ import {
 } from './driver/commit-mark.ts'
 import { type Connection, Connections } from './driver/connections.ts'
 import { drive } from './driver/drive.ts'
-import { isOutdated, isUnreachable, storageError } from './driver/faults.ts'
+import { isOutdated, isUnreachable, Outdated, storageError } from './driver/faults.ts'
 import { GroupWriter, patienceMs } from './driver/group-writer.ts'
 import { migrate, namesOfSchema } from './driver/migrate.ts'
 import { Notifications } from './driver/notifications.ts'
@@ -278,28 +278,41 @@ export class PostgresDatabase implements Database {
     series: CommitSeries,
     run: (tx: PostgresTransaction) => Promise<void>,
   ): Promise<void> {
-    const committed = await this.#onConnection(async (connection) => {
-      const moment = this.#head.known() ?? (await this.#head.read(connection))
-      const place = { ...series.next(), slot: series.slot }
-      const tx = new PostgresTransaction(connection, this.#facts, moment, place)
-      try {
-        await run(tx)
-      } catch (error) {
-        await tx.rollback()
-        throw tx.failure ?? error
-      }
-      return (await this.#commit(connection, tx)) ? tx : undefined
-    })
+    const committed = await this.#onConnection((connection) =>
+      this.#tryTransaction(connection, series, run),
+    )
     if (committed === undefined) {
       this.#head.outdated()
-      await this.#transact(series, run)
-      return
+      series.hasMark = false
+      throw new Outdated('The queues have changed.')
     }
     committed.committed()
     if (committed.hasChangedQueues) this.#head.outdated()
     const changed = new Set([...committed.gained, ...committed.touched])
     this.#waiting.recheck(committed.hasChangedQueues ? undefined : changed)
     this.#notifications.send(committed.concernsOthers ? changed : [])
+  }
+
+  /** Undefined if it must run again, because the queues have changed. */
+  async #tryTransaction(
+    connection: Connection,
+    series: CommitSeries,
+    run: (tx: PostgresTransaction) => Promise<void>,
+  ): Promise<PostgresTransaction | undefined> {
+    const moment = this.#head.known() ?? (await this.#head.read(connection))
+    if (!series.hasMark) {
+      await connection.changes(commitMarks.create, [series.series, moment.now])
+      series.hasMark = true
+    }
+    const place = { ...series.next(), slot: series.slot }
+    const tx = new PostgresTransaction(connection, this.#facts, moment, place)
+    try {
+      await run(tx)
+    } catch (error) {
+      await tx.rollback()
+      throw tx.failure ?? error
+    }
+    return (await this.#commit(connection, tx)) ? tx : undefined
   }
 
   /** Resolves when the transaction is committed, or false if the queues have changed meanwhile. */
@@ -317,27 +330,27 @@ export class PostgresDatabase implements Database {
   }
 
   /** Finds out what became of a commit, as soon as the server can be reached. */
-  async #hasCommitted({ place, now }: PostgresTransaction): Promise<boolean> {
+  async #hasCommitted({ place }: PostgresTransaction): Promise<boolean> {
     const { ports } = this.#options
     const startedMs = ports.clock.monotonic()
     for (;;) {
-      const won = await this.#settledMark(place, now).catch(() => undefined)
+      const won = await this.#settledMark(place).catch(() => undefined)
       if (won !== undefined) return won === place.number
       if (ports.clock.monotonic() - startedMs > patienceMs) throw outcomeUnknown()
       await new Promise<void>((resolve) => ports.timers.after(askAgainMs, resolve))
     }
   }
 
-  #settledMark({ series, number }: CommitMark, now: number): Promise<number | undefined> {
+  #settledMark({ series, number }: CommitMark): Promise<number | undefined> {
     return this.#connected(async (connection) => {
-      const values = [series, number + 1, now] as const
+      const values = [number, number, series] as const
       const [row] = await connection.rows<{ number: number }>(commitMarks.settle, values)
       return row?.number
     })
   }
 
   async #forgetSeries(): Promise<void> {
-    const used = this.#series.filter(({ isUsed }) => isUsed)
+    const used = this.#series.filter(({ hasMark }) => hasMark)
     if (used.length === 0) return
     await this.#connected(async (connection) => {
       const { now } = await this.#head.read(connection)

@@ -58,6 +58,7 @@ CREATE TABLE queue_count (
 CREATE TABLE commit_mark (
   series BIGINT PRIMARY KEY, -- of commits that follow each other
   number BIGINT NOT NULL, -- of the latest one
+  version BIGINT NOT NULL, -- of the queues that it must have seen
   at BIGINT NOT NULL
 ) WITH (fillfactor = 50);
 
