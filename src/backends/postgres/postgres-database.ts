@@ -12,51 +12,50 @@ import { worthwhileAt } from '../../engine/messages/ready-checks.ts'
 import { queueNotFound } from '../../engine/queues/queue.ts'
 import { query } from '../../engine/statements.ts'
 import { Answer, type Step, type Steps } from '../../engine/steps.ts'
-import { StoreClock, type WrittenTime } from '../../engine/store-clock.ts'
-import { Switches } from '../../engine/switches/switches-on.ts'
 import type { Transaction, View } from '../../engine/transaction.ts'
 import type { Backup, BackupReport, Delivery, OtherThread, Receive, WhenReady } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type { ContentOpening } from '../store.ts'
 import { postgresCapabilities } from './capabilities.ts'
+import { ClaimHorizon } from './driver/claim-horizon.ts'
+import {
+  type CommitMark,
+  CommitSeries,
+  commitMarks,
+  forgottenBefore,
+} from './driver/commit-mark.ts'
 import { type Connection, Connections } from './driver/connections.ts'
 import { drive } from './driver/drive.ts'
-import { isUnreachable, storageError } from './driver/faults.ts'
+import { isOutdated, isUnreachable, Outdated, storageError } from './driver/faults.ts'
 import { GroupWriter, patienceMs } from './driver/group-writer.ts'
 import { migrate, namesOfSchema } from './driver/migrate.ts'
 import { Notifications } from './driver/notifications.ts'
-import { QueueCache } from './driver/queue-cache.ts'
 import { quotedName } from './driver/quoted-name.ts'
+import { SequenceBlock } from './driver/sequence-block.ts'
 import { StatementTexts } from './driver/statement-texts.ts'
-import {
-  type Moment,
-  PostgresTransaction,
-  PostgresView,
-  type StoreFacts,
-} from './driver/transaction.ts'
+import { StoreHead } from './driver/store-head.ts'
+import { PostgresTransaction, PostgresView, type StoreFacts } from './driver/transaction.ts'
+import { Vacuum } from './driver/vacuum.ts'
 import { type Waiting, WaitingReceives } from './waiting-receives.ts'
-
-/** The time is written down this often. */
-const clockEveryMs = 1_000
 
 /** How often, and for how long, the server is asked what became of a commit. */
 const askAgainMs = 100
 
-/** Rows of counters per queue; each process adds to one of them. */
-const slots = 16
+/** Rows of counters per queue. */
+const slots = 64
 
-interface HeadRow extends WrittenTime {
-  readonly queues_version: number
-  readonly database_ms: number
+/** Calls of one kind share commits, in their order. Those of different kinds run side by side. */
+const lanes = ['add', 'settle', 'claim', 'change'] as const
+type Lane = (typeof lanes)[number]
+
+interface OpeningRow {
+  readonly id_prefix: string
+  readonly receipt_key: string
+  readonly series: number
 }
 
-const readHead = query<HeadRow>(`
-  SELECT queues_version, clock_ms, wall_ms, uptime_ms, boot,
-    CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS database_ms
-  FROM store`)
-const readMarks = query<{ id_prefix: string; receipt_key: string }>(
-  'SELECT id_prefix, receipt_key FROM store',
-)
+const readOpening = query<OpeningRow>(`
+  SELECT id_prefix, receipt_key, nextval('@schema.commit_series') AS series FROM store`)
 
 export interface PostgresDatabaseOptions {
   readonly pool: Pool
@@ -79,14 +78,13 @@ export class PostgresDatabase implements Database {
   readonly otherThread: OtherThread | null = null
   readonly #options: PostgresDatabaseOptions
   readonly #connections: Connections
-  readonly #clock: StoreClock
+  readonly #head: StoreHead
   readonly #waiting: WaitingReceives
-  readonly #writer: GroupWriter
+  readonly #series: readonly CommitSeries[]
+  readonly #writers: Readonly<Record<Lane, GroupWriter>>
   readonly #notifications: Notifications
   readonly #facts: StoreFacts
-  #cache = new QueueCache(0, new Switches([]))
-  #databaseMs = 0
-  #sampledMs = 0
+  readonly #vacuum: Vacuum
   #running = 0
   #whenIdle: (() => void)[] = []
   #closed: Promise<void> | undefined
@@ -95,21 +93,13 @@ export class PostgresDatabase implements Database {
     options: PostgresDatabaseOptions,
     connections: Connections,
     facts: StoreFacts,
+    firstSeries: number,
   ) {
     this.#options = options
     this.#connections = connections
     this.#facts = facts
-    const { ports, usesPortsTime = false, onClockChange } = options
-    const { clock } = ports
-    const databaseNow = (): number => this.#databaseMs + (clock.monotonic() - this.#sampledMs)
-    this.#clock = new StoreClock({
-      clock: {
-        now: () => (usesPortsTime ? clock.now() : databaseNow()),
-        monotonic: () => clock.monotonic(),
-      },
-      uptime: () => (usesPortsTime ? clock.uptime?.() : undefined),
-      onChange: onClockChange && ((change) => ports.timers.soon(() => onClockChange(change))),
-    })
+    const { ports, usesPortsTime = false, onClockChange, opening } = options
+    this.#head = new StoreHead({ ports, usesPortsTime, onClockChange, keyIds: opening.keyIds })
     this.#notifications = new Notifications({
       ports,
       connections,
@@ -117,7 +107,21 @@ export class PostgresDatabase implements Database {
       connect: options.connect,
       onChange: (queues) => this.#waiting.recheck(queues),
     })
-    this.#writer = new GroupWriter({ ports, transact: (run) => this.#transact(run) })
+    this.#vacuum = new Vacuum({
+      ports,
+      schema: quotedName(options.schema),
+      query: (text) => this.#tracked(connections.query(text)),
+    })
+    const all = lanes.map((lane, index) => {
+      const series = new CommitSeries(firstSeries + index, (firstSeries + index) % slots)
+      const writer = new GroupWriter({ ports, transact: (run) => this.#transact(series, run) })
+      return { lane, series, writer }
+    })
+    this.#series = all.map(({ series }) => series)
+    this.#writers = Object.fromEntries(all.map(({ lane, writer }) => [lane, writer])) as Record<
+      Lane,
+      GroupWriter
+    >
     this.#waiting = new WaitingReceives({
       ports,
       claim: (request, queueId) => this.#claimFor(request, queueId),
@@ -134,21 +138,21 @@ export class PostgresDatabase implements Database {
     try {
       await migrate(connection, { schema, create })
       refuseMissingKeys(await connection.rows(keyIds, []), opening.keyIds)
-      const [marks] = await connection.rows<{ id_prefix: string; receipt_key: string }>(
-        readMarks,
-        [],
-      )
-      if (marks === undefined) throw new MillraceError('store_corrupt')
-      return new PostgresDatabase(options, connections, {
+      texts.prepares = await connection.isDirect()
+      const [row] = await connection.rows<OpeningRow>(readOpening, [])
+      if (row === undefined) throw new MillraceError('store_corrupt')
+      const facts: StoreFacts = {
         schema,
         ids: ports.ids,
-        messageIds: new MessageIds(marks.id_prefix),
-        receipts: new Receipts(marks.receipt_key),
+        messageIds: new MessageIds(row.id_prefix),
+        receipts: new Receipts(row.receipt_key),
         memory: { turns: new Map(), historyPosition: 0 },
         isSealed: opening.keyIds.length > 0,
-        slot: Math.floor(ports.randomness.next() * slots),
+        block: new SequenceBlock(ports.clock),
+        horizon: new ClaimHorizon(ports.clock),
         open: (text) => opening.open(text),
-      })
+      }
+      return new PostgresDatabase(options, connections, facts, row.series)
     } finally {
       connection.release()
     }
@@ -156,20 +160,35 @@ export class PostgresDatabase implements Database {
 
   async read<T>(rule: (view: View) => Step<T>): Promise<T> {
     if (this.#closed !== undefined) throw new MillraceError('store_closed')
-    return this.#onConnection(async (connection) => {
-      const { cache, ...moment } = await this.#begin(connection)
-      return drive(rule(new PostgresView(connection, this.#facts, cache, moment)))
-    }).catch((error: unknown) => {
-      throw storageError(error)
-    })
+    const run = async (connection: Connection): Promise<T> => {
+      const moment = await this.#head.read(connection)
+      return drive(rule(new PostgresView(connection, this.#facts, moment)))
+    }
+    return this.#tracked(this.#connections.toRead(() => this.#connected(run))).catch(
+      (error: unknown) => {
+        throw storageError(error)
+      },
+    )
   }
 
   change<T>(rule: (tx: Transaction) => Step<T>): Promise<T> {
-    return this.#writer.submit(rule)
+    return this.#writers.change.submit(rule)
   }
 
   add<T>(rule: (tx: Transaction) => Step<T>): Promise<T> {
-    return this.change(rule)
+    return this.#writers.add.submit(rule)
+  }
+
+  settle<T>(rule: (tx: Transaction) => Step<T>): Promise<T> {
+    return this.#writers.settle.submit(rule)
+  }
+
+  settleEntries<Entry, T>(
+    key: string,
+    entries: readonly Entry[],
+    rule: (tx: Transaction, entries: readonly Entry[]) => Step<readonly T[]>,
+  ): Promise<readonly T[]> {
+    return this.#writers.settle.submitEntries(key, entries, rule)
   }
 
   within<T>(): T {
@@ -181,7 +200,7 @@ export class PostgresDatabase implements Database {
     if (signal?.aborted) throw new MillraceError('aborted')
     let waitMs = 0
     let queueId = 0
-    const deliveries = await this.change(function* (tx) {
+    const deliveries = await this.#writers.claim.submit(function* (tx) {
       const queue = yield* tx.queue(request.queue)
       waitMs = request.waitMs ?? queue.settings.receiveWaitMs
       queueId = queue.id
@@ -207,8 +226,9 @@ export class PostgresDatabase implements Database {
     await this.#waiting.watch(request)
   }
 
-  async check(): Promise<void> {
-    await this.change(noSteps)
+  check(): Promise<void> {
+    // A commit of its own: a server that can only be read would otherwise pass for a good one.
+    return this.add((tx) => new Answer(tx.wroteRow()))
   }
 
   backup(_request: Backup): Promise<BackupReport> {
@@ -228,10 +248,10 @@ export class PostgresDatabase implements Database {
 
   async #shutDown(): Promise<void> {
     this.#waiting.clear()
-    const written = this.#writer.submit(noSteps)
-    this.#writer.close()
-    await written.catch(() => undefined)
+    const written = Object.values(this.#writers).map((writer) => writer.close())
+    await Promise.all(written)
     await this.whenIdle()
+    await this.#forgetSeries().catch(() => undefined)
     await this.#notifications.close()
     await this.#connections.close()
   }
@@ -263,79 +283,95 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  async #transact(run: (tx: PostgresTransaction) => Promise<void>): Promise<void> {
-    const tx = await this.#onConnection(async (connection) => {
-      await connection.query('BEGIN')
-      let open: PostgresTransaction | undefined
-      try {
-        const { cache, ...moment } = await this.#begin(connection)
-        const id = await connection.transactionId()
-        open = new PostgresTransaction(connection, this.#facts, cache, { ...moment, id })
-        await run(open)
-        await drive(open.finish())
-      } catch (error) {
-        await connection.query('ROLLBACK').catch(() => connection.markBroken())
-        throw open?.failure ?? error
-      }
-      await this.#commit(connection, open)
-      return open
-    })
-    tx.committed()
-    const changed = new Set([...tx.gained, ...tx.touched])
-    this.#waiting.recheck(tx.hasChangedQueues ? undefined : changed)
-    this.#notifications.send(tx.concernsOthers ? changed : [])
+  async #transact(
+    series: CommitSeries,
+    run: (tx: PostgresTransaction) => Promise<void>,
+  ): Promise<void> {
+    const committed = await this.#onConnection((connection) =>
+      this.#tryTransaction(connection, series, run),
+    )
+    if (committed === undefined) {
+      this.#head.outdated()
+      series.hasMark = false
+      throw new Outdated('The queues have changed.')
+    }
+    committed.committed()
+    this.#vacuum.note(committed.deadRows)
+    if (committed.hasChangedQueues) this.#head.outdated()
+    const changed = new Set([...committed.gained, ...committed.touched])
+    this.#waiting.recheck(committed.hasChangedQueues ? undefined : changed)
+    this.#notifications.send(committed.concernsOthers ? changed : [])
   }
 
-  /** Resolves when the transaction is committed, also if the answer of the server was lost. */
-  async #commit(connection: Connection, tx: PostgresTransaction): Promise<void> {
+  /** Undefined if it must run again, because the queues have changed. */
+  async #tryTransaction(
+    connection: Connection,
+    series: CommitSeries,
+    run: (tx: PostgresTransaction) => Promise<void>,
+  ): Promise<PostgresTransaction | undefined> {
+    const moment = this.#head.known() ?? (await this.#head.read(connection))
+    if (!series.hasMark) {
+      await connection.changes(commitMarks.create, [series.series, moment.now])
+      series.hasMark = true
+    }
+    const place = { ...series.next(), slot: series.slot }
+    const tx = new PostgresTransaction(connection, this.#facts, moment, place)
     try {
-      const { command } = await connection.query('COMMIT')
-      // A transaction that has failed is rolled back by its COMMIT.
-      if (command !== 'COMMIT') throw tx.failure ?? new MillraceError('store_failed')
+      await run(tx)
     } catch (error) {
-      if (!isUnreachable(error)) throw error
+      await tx.rollback()
+      throw tx.failure ?? error
+    }
+    return (await this.#commit(connection, tx)) ? tx : undefined
+  }
+
+  /** Resolves when the transaction is committed, or false if the queues have changed meanwhile. */
+  async #commit(connection: Connection, tx: PostgresTransaction): Promise<boolean> {
+    try {
+      return await tx.commit()
+    } catch (error) {
+      const cause = tx.failure ?? error
+      if (isOutdated(cause)) return false
+      if (!isUnreachable(cause)) throw cause
       connection.markBroken()
-      if (!(await this.#hasCommitted(tx.id))) throw error
+      if (await this.#hasCommitted(tx)) return true
+      throw cause
     }
   }
 
-  /** Asks the server what became of a transaction, as soon as it can be reached. */
-  async #hasCommitted(transaction: string): Promise<boolean> {
+  /** Finds out what became of a commit, as soon as the server can be reached. */
+  async #hasCommitted({ place }: PostgresTransaction): Promise<boolean> {
     const { ports } = this.#options
     const startedMs = ports.clock.monotonic()
     for (;;) {
-      const status = await this.#connections.transactionStatus(transaction).catch(() => undefined)
-      if (status === 'committed') return true
-      if (status === 'aborted') return false
+      const won = await this.#settledMark(place).catch(() => undefined)
+      if (won !== undefined) return won === place.number
       if (ports.clock.monotonic() - startedMs > patienceMs) throw outcomeUnknown()
       await new Promise<void>((resolve) => ports.timers.after(askAgainMs, resolve))
     }
   }
 
-  /** Reads the time, and the queues if they have changed. */
-  async #begin(connection: Connection): Promise<Moment & { readonly cache: QueueCache }> {
-    const [head] = await connection.rows<HeadRow>(readHead, [])
-    if (head === undefined) throw new MillraceError('store_corrupt')
-    this.#databaseMs = head.database_ms
-    this.#sampledMs = this.#options.ports.clock.monotonic()
-    const { queues_version: version } = head
-    let cache = this.#cache
-    if (version !== cache.version) {
-      // A new key raises the version too.
-      refuseMissingKeys(await connection.rows(keyIds, []), this.#options.opening.keyIds)
-      cache = await QueueCache.read(connection, version)
-      // Another transaction may have read a later version meanwhile.
-      if (version > this.#cache.version) this.#cache = cache
-    }
-    const now = this.#clock.now(head)
-    // A row that every commit writes would make all of them wait for each other.
-    const isTime = now - head.clock_ms >= clockEveryMs
-    const clock = isTime ? ([this.#clock.uptimeMs, this.#clock.boot] as const) : undefined
-    return { now, wallMs: this.#clock.wallMs, clock, cache }
+  #settledMark({ series, number }: CommitMark): Promise<number | undefined> {
+    return this.#connected(async (connection) => {
+      const values = [number, number, series] as const
+      const [row] = await connection.rows<{ number: number }>(commitMarks.settle, values)
+      return row?.number
+    })
+  }
+
+  async #forgetSeries(): Promise<void> {
+    const used = this.#series.filter(({ hasMark }) => hasMark)
+    if (used.length === 0) return
+    await this.#connected(async (connection) => {
+      const { now } = await this.#head.read(connection)
+      for (const { series } of used) {
+        await connection.changes(commitMarks.remove, [series, forgottenBefore(now)])
+      }
+    })
   }
 
   #claimFor(request: Receive, queueId: number): Promise<readonly Delivery[]> {
-    return this.change(function* (tx) {
+    return this.#writers.claim.submit(function* (tx) {
       const queue = yield* tx.queue(request.queue)
       if (queue.id !== queueId) throw queueNotFound(request.queue)
       return yield* leasedFor(tx, request, true)
@@ -369,5 +405,3 @@ function outcomeUnknown(): MillraceError {
       'The database server was lost while it committed, and did not return. The call may have taken effect.',
   })
 }
-
-const noSteps = (): Step<void> => new Answer(undefined)

@@ -3,6 +3,7 @@ import { MillraceError } from '../../../core/millrace-error.ts'
 
 interface DriverError {
   readonly code?: string
+  readonly table?: string
   readonly message: string
 }
 
@@ -15,7 +16,16 @@ const conflicts: ReadonlySet<string> = new Set([
 ])
 
 export function isConflict(error: unknown): boolean {
-  return conflicts.has(codeOf(error))
+  return error instanceof Outdated || conflicts.has(codeOf(error))
+}
+
+/** A transaction must run again, with the queues as they are now. */
+export class Outdated extends Error {}
+
+/** The queues were changed while a transaction ran, or its series has no mark. */
+export function isOutdated(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === '22012' || (code === '23502' && (error as DriverError).table === 'commit_mark')
 }
 
 /** The connection is gone, or the server does not take any now. */

@@ -2,12 +2,13 @@
  * Queues, messages and jobs. Tables and columns are those of the rules in `src/engine`. A queue's messages
  * belong to its current *generation*: purging or deleting a queue starts or ends one, and the rows of an
  * old one are swept away later. Counters have a row for each slot, so that writers do not wait for each
- * other; `queue_total` adds them up.
+ * other; `queue_total` adds them up. A process takes sequence numbers in blocks.
  */
 export const messages = `
-CREATE SEQUENCE message_sequence;
+CREATE SEQUENCE message_sequence INCREMENT BY 1024; -- the first number of a block
 CREATE SEQUENCE lease_token START 1099511627777;
 CREATE SEQUENCE queue_generation;
+CREATE SEQUENCE commit_series INCREMENT BY 4; -- the first series of a process
 
 CREATE TABLE store (
   id BIGINT PRIMARY KEY CHECK (id = 1),
@@ -54,6 +55,13 @@ CREATE TABLE queue_count (
   PRIMARY KEY (queue, slot)
 ) WITH (fillfactor = 50);
 
+CREATE TABLE commit_mark (
+  series BIGINT PRIMARY KEY, -- of commits that follow each other
+  number BIGINT NOT NULL, -- of the latest one
+  version BIGINT NOT NULL, -- of the queues that it must have seen
+  at BIGINT NOT NULL
+) WITH (fillfactor = 50);
+
 CREATE TABLE deleted_queue (
   name TEXT COLLATE "C" PRIMARY KEY,
   deleted_at BIGINT NOT NULL
@@ -84,6 +92,10 @@ CREATE TABLE message (
   expires_at BIGINT,
   delayed_until BIGINT,
   limit_keys TEXT COLLATE "C"
+) WITH (
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 100000,
+  autovacuum_vacuum_cost_delay = 0
 );
 
 CREATE TABLE message_body (
