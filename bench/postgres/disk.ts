@@ -18,7 +18,7 @@ interface Table {
   readonly name: string
   /** With its indexes. */
   readonly bytes: number
-  readonly live: number
+  /** By the statistics of the server. */
   readonly dead: number
 }
 
@@ -47,9 +47,9 @@ export async function diskRows(
       measured: ours.space,
       beside: theirs.map(({ library, space }) => `${library} ${space}`).join('; '),
     },
-    ...listed.map(({ name, bytes, live, dead }) => ({
+    ...listed.map(({ name, bytes, dead }) => ({
       what: `table ${name} ${after}`,
-      measured: `${formatMegabytes(bytes)}, ${formatCount(live)} rows, ${formatCount(dead)} dead`,
+      measured: `${formatMegabytes(bytes)}, ${formatCount(dead)} dead rows`,
     })),
   ]
 }
@@ -71,7 +71,7 @@ const otherConnections = `
 /** As numbers, because the driver returns large integers as text. */
 const tableSizes = `
   SELECT relname AS name, CAST(pg_total_relation_size(relid) AS double precision) AS bytes,
-    CAST(n_live_tup AS double precision) AS live, CAST(n_dead_tup AS double precision) AS dead
+    CAST(n_dead_tup AS double precision) AS dead
   FROM pg_stat_user_tables ORDER BY bytes DESC`
 
 function spaceOf({ tables }: Disk, jobs: number): string {

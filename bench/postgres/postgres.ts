@@ -56,10 +56,10 @@ const full: Size = {
 const quick: Size = {
   enqueue: { rounds: 3, jobs: 5_000, ms: 200 },
   worker: { rounds: 3, jobs: 2_000, ms: 400 },
-  cycle: { rounds: 3, jobs: 5_000, ms: 300 },
+  cycle: { rounds: 1, jobs: 5_000, ms: 300 },
   pickup: { rounds: 1, idle: 20, loaded: 250 },
-  backlog: { rounds: 1, jobs: 1_000, ms: 200, history: 5_000 },
-  disk: { jobs: 5_000 },
+  backlog: { rounds: 1, jobs: 1_000, ms: 200, history: 3_000 },
+  disk: { jobs: 3_000 },
 }
 
 function notesOf({ libraries }: Comparison, size: Size): readonly string[] {
