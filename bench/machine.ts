@@ -1,15 +1,22 @@
 /** What the results depend on: the machine, the versions and the durability. */
 import { cpus, release, totalmem } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
+import type { MeasuredDatabase } from './report.ts'
 
-export function machineLines(): readonly string[] {
+export function machineLines(
+  { version, durability }: MeasuredDatabase = embeddedStore(),
+): readonly string[] {
   const [cpu] = cpus()
   const memory = Math.round(totalmem() / 2 ** 30)
   return [
     `Machine: ${cpus().length} cores (${cpu?.model.trim() ?? 'unknown'}), ${memory} GiB, ${process.platform} ${release()}`,
-    `Versions: Node ${process.versions.node}, SQLite ${sqliteVersion()}`,
-    'Durability: WAL, synchronous = FULL; every call returns after its commit is on disk',
+    `Versions: Node ${process.versions.node}, ${version}`,
+    `Durability: ${durability}; every call returns after its commit is on disk`,
   ]
+}
+
+function embeddedStore(): MeasuredDatabase {
+  return { version: `SQLite ${sqliteVersion()}`, durability: 'WAL, synchronous = FULL' }
 }
 
 function sqliteVersion(): string {

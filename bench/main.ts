@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- engine`, `collectors`, `flows`, `footprint`, `jobs`, `schedules`, `sqs` or `writer`. Figures are
- * printed beside a raw limit measured in the same run, because machines differ and are noisy. `--write` saves the
- * report in `docs/benchmarks/`; no figure in the docs is written by hand.
+ * `npm run bench -- engine`, `collectors`, `flows`, `footprint`, `jobs`, `postgres`, `schedules`, `sqs` or `writer`.
+ * Figures are printed beside a raw limit or a peer measured in the same run, because machines differ and are noisy.
+ * `--write` saves the report in `docs/benchmarks/`; no figure in the docs is written by hand.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -11,6 +11,7 @@ import { benchFlows } from './flows/flows.ts'
 import { benchFootprint } from './footprint/footprint.ts'
 import { benchJobs } from './jobs/jobs.ts'
 import { machineLines } from './machine.ts'
+import { benchPostgres } from './postgres/postgres.ts'
 import { type Report, renderReport } from './report.ts'
 import { benchSchedules } from './schedules/schedules.ts'
 import { benchSqs } from './sqs/sqs.ts'
@@ -22,6 +23,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Report
   flows: benchFlows,
   footprint: benchFootprint,
   jobs: benchJobs,
+  postgres: benchPostgres,
   schedules: benchSchedules,
   sqs: benchSqs,
   writer: benchWriter,
@@ -48,10 +50,11 @@ const { values, positionals } = parseArgs({
 const name = positionals[0] ?? ''
 const { only } = values
 const bench = benches[name]
-// A page is written as a whole, and only the jobs benchmark has groups.
-if (bench === undefined || (only !== undefined && (name !== 'jobs' || values.write))) {
+// A page is written as a whole, and only these benchmarks have groups.
+const hasGroups = ['jobs', 'postgres'].includes(name)
+if (bench === undefined || (only !== undefined && (!hasGroups || values.write))) {
   console.error(`Usage: npm run bench -- ${Object.keys(benches).join(' | ')} [--quick] [--write]
-       npm run bench -- jobs --only <group> [--quick]
+       npm run bench -- jobs | postgres --only <group> [--quick]
        npm run bench -- footprint [--install]`)
   process.exit(2)
 }
@@ -61,7 +64,7 @@ const report = await bench({
   isInstalling: values.install === true,
   ...(only !== undefined && { only }),
 })
-const text = renderReport(report, machineLines())
+const text = renderReport(report, machineLines(report.database))
 console.log(text)
 if (values.write) {
   mkdirSync('docs/benchmarks', { recursive: true })

@@ -10,8 +10,15 @@ export interface Row {
 
 export interface Report {
   readonly title: string
+  /** Default: the embedded store. */
+  readonly database?: MeasuredDatabase
   readonly notes: readonly string[]
   readonly rows: readonly Row[]
+}
+
+export interface MeasuredDatabase {
+  readonly version: string
+  readonly durability: string
 }
 
 export function renderReport(report: Report, machine: readonly string[]): string {

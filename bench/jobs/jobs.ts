@@ -1,6 +1,7 @@
 /** Tracked jobs, by step and as a whole, compared with the raw limit of the store. */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { chosenGroups, type Groups } from '../groups.ts'
 import { inScratchFolder } from '../load.ts'
 import type { BenchOptions } from '../main.ts'
 import type { Report, Row } from '../report.ts'
@@ -16,7 +17,7 @@ import { type WorkerRatesSize, workerRateRows } from './worker-rates.ts'
 
 export async function benchJobs({ isQuick, only }: BenchOptions): Promise<Report> {
   const size = isQuick ? quick : full
-  const groups: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {
+  const groups: Groups<string> = {
     cycle: (folder) => lifeCycleRows(folder, size.cycle),
     steps: (folder) => stepRows(folder, size.steps),
     scheduled: (folder) => scheduledRows(folder, size.scheduled),
@@ -27,15 +28,8 @@ export async function benchJobs({ isQuick, only }: BenchOptions): Promise<Report
     memory: (folder) => residentRows(folder, size.pickup.loadSeconds),
     disk: async (folder) => [await diskRow(folder, size.steps.batch)],
   }
-  const names = only === undefined ? Object.keys(groups) : [only]
   const rows: Row[] = []
-  for (const name of names) {
-    const group = groups[name]
-    if (group === undefined) {
-      throw new Error(`--only takes one of ${Object.keys(groups).join(', ')}; it was "${name}".`)
-    }
-    rows.push(...(await inScratchFolder(group)))
-  }
+  for (const group of chosenGroups(groups, only)) rows.push(...(await inScratchFolder(group)))
   return {
     title: 'Tracked jobs in the embedded store',
     notes: [

@@ -5,9 +5,9 @@
 import { join } from 'node:path'
 import { BenchChild } from '../child-process.ts'
 import { loadPeer, type Skipped } from '../peers.ts'
-import { type Postgres, startPostgres } from '../postgres.ts'
+import { Contender } from '../postgres/contender.ts'
+import { type Postgres, startPostgres } from '../postgres/start-postgres.ts'
 import { formatRate, median, type Row, ratioRow } from '../report.ts'
-import type { GraphileRequest } from './graphile.child.ts'
 import type { WorkerRequest } from './worker.child.ts'
 
 export interface WorkerRatesSize {
@@ -44,7 +44,7 @@ export async function workerRateRows(
       }
       const measureTheirs = async (): Promise<void> => {
         if ('skipped' in peer) return
-        rates[`graphile${concurrency}`] = await peer.child.ask<number>(request)
+        rates[`graphile${concurrency}`] = await graphileRate(peer.contender, batch, concurrency)
       }
       const inTurn = [measureOurs, measureTheirs]
       for (const measure of round % 2 === 0 ? inTurn : inTurn.toReversed()) await measure()
@@ -55,7 +55,7 @@ export async function workerRateRows(
   }
   await ours.end()
   if (!('skipped' in peer)) {
-    await peer.child.end()
+    await peer.contender.end()
     await peer.postgres.stop()
   }
   return rowsOf(rounds, 'skipped' in peer ? peer.skipped : undefined)
@@ -85,14 +85,28 @@ function whatOf(concurrency: Concurrency): string {
 
 interface Graphile {
   readonly postgres: Postgres
-  readonly child: BenchChild<GraphileRequest>
+  readonly contender: Contender
 }
 
 async function startGraphile(): Promise<Graphile | Skipped> {
-  const peer = await loadPeer('graphile-worker', () => import('graphile-worker'))
+  const library = 'graphile-worker'
+  const peer = await loadPeer(library, () => import('graphile-worker'))
   if ('skipped' in peer) return peer
   const postgres = await startPostgres()
   if ('skipped' in postgres) return postgres
-  const file = new URL('./graphile.child.ts', import.meta.url)
-  return { postgres, child: new BenchChild<GraphileRequest>(file, postgres.url) }
+  return { postgres, contender: await Contender.start(postgres, { library, database: 'jobs' }) }
+}
+
+/** After a vacuum, so that autovacuum does not run during the measurement. */
+function graphileRate(
+  contender: Contender,
+  jobs: number,
+  concurrency: Concurrency,
+): Promise<number> {
+  return contender.whileOpen(async () => {
+    await contender.askWorker({ kind: 'fill', waiting: jobs })
+    await contender.vacuum()
+    const request = { kind: 'process', jobs, ms: 60_000, concurrency } as const
+    return contender.askWorker<number>(request)
+  })
 }
