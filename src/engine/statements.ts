@@ -71,15 +71,39 @@ export function orReplace(key: string, columns: string): string {
 export const greatest = '/*sqlite max *//*postgres greatest */'
 export const least = '/*sqlite min *//*postgres least */'
 
+/**
+ * At the end of a query: its rows are for this transaction alone, until it ends. A database with one writer
+ * needs nothing for that. Rows that another transaction has are waited for, or left out.
+ */
+export const forUpdate = '/*postgres FOR UPDATE */'
+export const skipLocked = '/*postgres FOR UPDATE SKIP LOCKED */'
+
 /*
  * Postgres plans a statement once, perhaps while its tables are empty, when all plans cost the same. What
  * follows leaves it only those that stay fast when the tables are full: rows are found by their keys.
  */
 
-/** The condition that a column has one of the numbers of a JSON array, which is given as one value. */
-export function oneOf(column: string): string {
-  const numbers = 'SELECT value::bigint FROM json_array_elements_text(?::json)'
-  return `${column} /*sqlite IN (SELECT value FROM json_each(?)) *//*postgres = ANY (ARRAY(${numbers})) */`
+/**
+ * The condition that a column has one of the values that a query returns. Default: the numbers of a JSON
+ * array that is given as one value.
+ */
+export function oneOf(column: string, values: string = numbersGiven): string {
+  return `${column} /*sqlite IN *//*postgres = ANY */(/*postgres ARRAY( */${values}/*postgres ) */)`
+}
+
+const numbersGiven =
+  'SELECT /*sqlite value FROM json_each(?) *//*postgres value::bigint FROM json_array_elements_text(?::json) */'
+
+/**
+ * The condition that a row is among those that a query on the same table finds.
+ *
+ * @param key the columns that tell its rows apart
+ * @param rows the query, from its `FROM` on
+ * @param lock what is done about rows that another transaction has
+ */
+export function among(key: string, rows: string, lock: string = skipLocked): string {
+  const found = `SELECT /*sqlite ${key} *//*postgres ctid */ ${rows} ${lock}`
+  return `/*sqlite (${key}) IN *//*postgres ctid = ANY */ (/*postgres ARRAY( */${found}/*postgres ) */)`
 }
 
 /**
@@ -88,9 +112,12 @@ export function oneOf(column: string): string {
  */
 export const byKey = '/*postgres  + 0 */'
 
-/**
- * At the end of a query: its rows are for this transaction alone, until it ends. A database with one writer
- * needs nothing for that. Rows that another transaction has are waited for, or left out.
- */
-export const forUpdate = '/*postgres FOR UPDATE */'
-export const skipLocked = '/*postgres FOR UPDATE SKIP LOCKED */'
+/** At the end of a query in `EXISTS`: it is run for a row, and does not read a whole table to join it. */
+export const perRow = '/*postgres OFFSET 0 */'
+
+/** A join that looks up the rows of a table, by its key, for each row before it. */
+export function lookUp(table: string, condition: string): string {
+  const name = table.split(' ').at(-1)
+  const rows = `(SELECT * FROM ${table} WHERE ${condition} OFFSET 0)`
+  return `JOIN /*sqlite ${table} ON ${condition} *//*postgres LATERAL ${rows} AS ${name} ON TRUE */`
+}

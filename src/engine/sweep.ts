@@ -12,7 +12,7 @@ import { endDue, expireWaiting, sliceRows } from './messages/elapsed-time.ts'
 import { dropLargeBody, removeMessage } from './messages/message-rows.ts'
 import { advanceMoveTasks } from './messages/move-tasks.ts'
 import type { Statement } from './statements.ts'
-import { change, type Query, query } from './statements.ts'
+import { among, change, perRow, type Query, query } from './statements.ts'
 import type { Steps } from './steps.ts'
 import { liftExpired } from './switches/switches.ts'
 import type { Transaction } from './transaction.ts'
@@ -22,17 +22,16 @@ const discardSlice = 500
 
 const expired = (table: string, key: string): Statement =>
   change(`
-    DELETE FROM ${table} WHERE (${key}) IN (
-      SELECT ${key} FROM ${table} WHERE expires_at <= ? LIMIT ${discardSlice}
-    )`)
+    DELETE FROM ${table}
+    WHERE ${among(key, `FROM ${table} WHERE expires_at <= ? LIMIT ${discardSlice}`)}`)
 const discarded = (table: string, key: string): Statement =>
   change(`
-    DELETE FROM ${table} WHERE (${key}) IN (
-      SELECT ${key} FROM ${table} WHERE generation = ? LIMIT ${discardSlice}
-    )`)
+    DELETE FROM ${table}
+    WHERE ${among(key, `FROM ${table} WHERE generation = ? LIMIT ${discardSlice}`)}`)
 
 const isDebounced = `until_ended = 1 AND EXISTS (
-  SELECT 1 FROM message WHERE sequence = number AND job_type IS NOT NULL)`
+  SELECT 1 FROM message WHERE sequence = number AND job_type IS NOT NULL ${perRow})`
+const isDueKey = among('scope, key', `FROM idempotency WHERE expires_at <= ? LIMIT ${discardSlice}`)
 
 /** How long after its time the key of a debounced job is looked at again, if the job has not ended. */
 const keptKeyMs = 3_600_000
@@ -59,13 +58,9 @@ const sql = {
   forgetAttempts: expired('receive_attempt', 'generation, id'),
   // A job that is debounced is found by its key until it has ended.
   keepKeys: change(`
-    UPDATE idempotency SET expires_at = ? WHERE (scope, key) IN (
-      SELECT scope, key FROM idempotency WHERE expires_at <= ? LIMIT ${discardSlice}
-    ) AND ${isDebounced}`),
+    UPDATE idempotency SET expires_at = ? WHERE ${isDueKey} AND ${isDebounced}`),
   forgetKeys: change(`
-    DELETE FROM idempotency WHERE (scope, key) IN (
-      SELECT scope, key FROM idempotency WHERE expires_at <= ? LIMIT ${discardSlice}
-    ) AND NOT (${isDebounced})`),
+    DELETE FROM idempotency WHERE ${isDueKey} AND NOT (${isDebounced})`),
   forgetItems: expired('collector_memory', 'collector, key, id'),
   forgetRates: expired('claim_rate', 'queue, key, at'),
   forgetDeleted: change('DELETE FROM deleted_queue WHERE deleted_at <= ?'),

@@ -10,15 +10,15 @@ import type { Randomness } from '../../src/core/ports.ts'
 import { Chances } from './chances.ts'
 import { assertMergedOnce, bodyOf } from './collector-merged.ts'
 import { CollectorModel, leaseMs, type ModelLease, maxReceives } from './collector-model.ts'
-import type { CommitFault, CommitFaults } from './commit-faults.ts'
-import type { SqliteEngine } from './sqlite-engine.ts'
+import type { Faults, Tried } from './commit-faults.ts'
+import type { Engine } from './engine-run.ts'
 
 const collector = 'app-dev-talks'
 const windowMs = 5_000
 
 export interface CollectorRunSetup {
-  readonly engine: SqliteEngine
-  readonly faults: CommitFaults
+  readonly engine: Engine
+  readonly faults: Faults
   readonly randomness: Randomness
   /** Unique among the runs of a store. */
   readonly run: string
@@ -57,7 +57,7 @@ export class CollectorRun {
 
   async run(steps: number): Promise<void> {
     for (let step = 0; step < steps; step += 1) {
-      await this.#step(this.#isChance(0.1) ? this.#pick(['before', 'after']) : undefined)
+      await this.#step(this.#isChance(0.1) ? this.#pick(this.#setup.faults.kinds) : undefined)
       await this.#compare()
     }
     await this.#heal()
@@ -73,7 +73,7 @@ export class CollectorRun {
     return collectors
   }
 
-  async #step(fault: CommitFault | undefined): Promise<void> {
+  async #step(fault: string | undefined): Promise<void> {
     await this.#chances.take([
       [20, () => this.#add(fault)],
       [12, () => this.#receive(fault)],
@@ -93,7 +93,7 @@ export class CollectorRun {
     ])
   }
 
-  async #add(fault: CommitFault | undefined): Promise<void> {
+  async #add(fault: string | undefined): Promise<void> {
     const key = this.#pick(this.#keys)
     const count = this.#pick([1, 1, 2, 3])
     const items = Array.from({ length: count }, () => {
@@ -114,8 +114,8 @@ export class CollectorRun {
       rememberMs: this.#model.rememberMs,
     }
     const what = `add ${items.map(({ id, body }) => `${id}${body}`).join(' ')} to ${key}`
-    const answer = await this.#tried(what, fault, () => this.#collectors.add(request))
-    if (fault === 'before') return
+    const { isKept, answer } = await this.#tried(what, fault, () => this.#collectors.add(request))
+    if (!isKept) return
     const expected = items.map((item) => {
       const status = this.#model.isDuplicate(key, item.id) ? 'duplicate' : 'staged'
       if (status === 'staged') this.#model.add({ key, ...item })
@@ -124,13 +124,15 @@ export class CollectorRun {
     if (answer !== undefined) assert.deepEqual(answer, expected)
   }
 
-  async #receive(fault: CommitFault | undefined): Promise<void> {
+  async #receive(fault: string | undefined): Promise<void> {
     const request = { queue: 'triggers', max: this.#pick([1, 1, 3]), waitMs: 0 }
-    const deliveries = await this.#tried('receive', fault, () => this.#backend.receive(request))
+    const { isKept, answer: deliveries } = await this.#tried('receive', fault, () =>
+      this.#backend.receive(request),
+    )
     for (const { receipt, sequence, body } of deliveries ?? []) {
       this.#model.received({ receipt, message: sequence, key: body })
     }
-    if (fault === 'after') await this.#lostReceive()
+    if (isKept && deliveries === undefined) await this.#lostReceive()
   }
 
   /** Leases that were given out to a caller who has crashed are held by nobody, and lapse. */
@@ -144,13 +146,15 @@ export class CollectorRun {
     await this.#advance(leaseMs)
   }
 
-  async #begin(fault: CommitFault | undefined): Promise<void> {
+  async #begin(fault: string | undefined): Promise<void> {
     const lease = this.#anyLease()
     if (lease === undefined) return
     const { key, receipt } = lease
     const usedUp = await this.#usedUp()
-    const answer = await this.#tried(`begin ${receipt}`, fault, () => this.#beginWith(lease))
-    if (fault === 'before') return
+    const { isKept, answer } = await this.#tried(`begin ${receipt}`, fault, () =>
+      this.#beginWith(lease),
+    )
+    if (!isKept) return
     const isLive = this.#model.isLive(lease)
     const isHolder = this.#model.batches.get(key)?.lease === lease
     if (isLive && !isHolder) this.#model.keep(usedUp, key)
@@ -203,20 +207,20 @@ export class CollectorRun {
     return (await this.#backend.peek({ queue, state, limit: 1_000 })).items
   }
 
-  async #end(fault: CommitFault | undefined): Promise<void> {
+  async #end(fault: string | undefined): Promise<void> {
     const lease = this.#pickOf([...this.#model.batches.values()])?.lease ?? this.#anyLease()
     if (lease === undefined) return
     await this.#endBatch(lease, fault)
   }
 
-  async #endBatch(lease: ModelLease, fault?: CommitFault): Promise<void> {
+  async #endBatch(lease: ModelLease, fault?: string): Promise<void> {
     const { key, receipt } = lease
     const items = this.#model.batches.get(key)?.items ?? []
     const body = JSON.stringify(items.map(bodyOf))
-    const answer = await this.#tried(`end ${receipt}`, fault, () =>
+    const { isKept, answer } = await this.#tried(`end ${receipt}`, fault, () =>
       this.#settle(receipt, { kind: 'acknowledge' }, { key, body }),
     )
-    if (fault === 'before') return
+    if (!isKept) return
     const mayEnd = this.#model.mayEnd(lease)
     if (answer !== undefined) {
       assert.equal(answer.status === 'settled', mayEnd, `J4: ${answer.status} for a batch`)
@@ -239,7 +243,7 @@ export class CollectorRun {
     return answer
   }
 
-  async #fail(fault: CommitFault | undefined): Promise<void> {
+  async #fail(fault: string | undefined): Promise<void> {
     const lease = this.#anyLease()
     if (lease === undefined) return
     const outcome: Outcome = this.#pick([
@@ -249,46 +253,48 @@ export class CollectorRun {
       { kind: 'deadLetter', reason: 'broken' },
     ] as const)
     const what = `${outcome.kind} ${lease.receipt}`
-    const answer = await this.#tried(what, fault, () => this.#settle(lease.receipt, outcome))
-    if (fault === 'before') return
+    const { isKept, answer } = await this.#tried(what, fault, () =>
+      this.#settle(lease.receipt, outcome),
+    )
+    if (!isKept) return
     const isLive = this.#model.isLive(lease)
     if (answer !== undefined) assert.equal(answer.status === 'settled', isLive)
     if (isLive) lease.isOver = true
   }
 
   /** As a program does that knows nothing of collectors. */
-  async #acknowledgeAlone(fault: CommitFault | undefined): Promise<void> {
+  async #acknowledgeAlone(fault: string | undefined): Promise<void> {
     const lease = this.#anyLease()
     if (lease === undefined) return
     const acknowledge: Outcome = { kind: 'acknowledge' }
     this.#isUntouched = false
-    await this.#tried(`acknowledge ${lease.receipt}`, fault, () =>
+    const { isKept } = await this.#tried(`acknowledge ${lease.receipt}`, fault, () =>
       this.#settle(lease.receipt, acknowledge),
     )
-    if (fault !== 'before') lease.isOver = true
+    if (isKept) lease.isOver = true
   }
 
-  async #extend(fault: CommitFault | undefined): Promise<void> {
+  async #extend(fault: string | undefined): Promise<void> {
     const lease = this.#anyLease()
     if (lease === undefined) return
     const leases = [{ receipt: lease.receipt, visibilityMs: leaseMs }]
-    await this.#tried(`extend ${lease.receipt}`, fault, () =>
+    const { isKept } = await this.#tried(`extend ${lease.receipt}`, fault, () =>
       this.#backend.extend({ queue: 'triggers', leases }),
     )
-    if (fault !== 'before' && this.#model.isLive(lease)) lease.expiresAt = this.#model.now + leaseMs
+    if (isKept && this.#model.isLive(lease)) lease.expiresAt = this.#model.now + leaseMs
   }
 
-  async #flush(fault: CommitFault | undefined): Promise<void> {
+  async #flush(fault: string | undefined): Promise<void> {
     const key = this.#pick(this.#keys)
     const runningBucket = this.#model.running(key)?.items.length ?? 0
     const expected = this.#model.unmerged(key).length > runningBucket
-    const answer = await this.#tried(`flush ${key}`, fault, () =>
+    const { answer } = await this.#tried(`flush ${key}`, fault, () =>
       this.#collectors.flush({ collector, key }),
     )
     if (answer !== undefined) assert.equal(answer, expected)
   }
 
-  async #sendByHand(fault: CommitFault | undefined): Promise<void> {
+  async #sendByHand(fault: string | undefined): Promise<void> {
     const messages = [{ body: this.#pick(this.#keys) }]
     this.#isUntouched = false
     await this.#tried('send a trigger', fault, () =>
@@ -303,15 +309,17 @@ export class CollectorRun {
     await this.#sweep()
   }
 
-  async #repair(fault: CommitFault | undefined): Promise<void> {
+  async #repair(fault: string | undefined): Promise<void> {
     const overdueMs = this.#pick([0, windowMs])
     await this.#tried('repair', fault, () => this.#collectors.repair({ overdueMs, limit: 10 }))
   }
 
-  async #purge(fault: CommitFault | undefined): Promise<void> {
+  async #purge(fault: string | undefined): Promise<void> {
     this.#isUntouched = false
-    await this.#tried('purge', fault, () => this.#backend.purgeQueue({ queue: 'triggers' }))
-    if (fault !== 'before') this.#model.purge()
+    const { isKept } = await this.#tried('purge', fault, () =>
+      this.#backend.purgeQueue({ queue: 'triggers' }),
+    )
+    if (isKept) this.#model.purge()
   }
 
   async #advance(ms: number): Promise<void> {
@@ -329,13 +337,12 @@ export class CollectorRun {
     await this.#setup.engine.reopen()
   }
 
-  /** Undefined when the caller was made to crash. */
   async #tried<T>(
     what: string,
-    fault: CommitFault | undefined,
+    fault: string | undefined,
     call: () => Promise<T>,
-  ): Promise<T | undefined> {
-    this.steps.push(fault === undefined ? what : `${what}, crash ${fault} the commit`)
+  ): Promise<Tried<T>> {
+    this.steps.push(fault === undefined ? what : `${what}, with the fault ${fault}`)
     return this.#setup.faults.during(fault, call)
   }
 

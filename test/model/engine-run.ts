@@ -4,15 +4,36 @@ import type { Backend, Delivery, LeaseResult, SettleResult } from '../../src/bac
 import { MillraceError } from '../../src/core/millrace-error.ts'
 import { ReferenceModel } from '../../src/testing/reference-model.ts'
 import type { VirtualClock } from '../../src/testing/virtual-clock.ts'
-import { type Command, newMessage, type QueueSlot, queueNames, type Settings } from './commands.ts'
+import {
+  type Command,
+  newMessage,
+  type QueueSlot,
+  queueNames,
+  type Settings,
+  type SingleCommand,
+} from './commands.ts'
 import { LeaseWatch } from './lease-watch.ts'
 import { Naming } from './naming.ts'
 
 /** The store under test. It may serve many runs, one after the other. */
 export interface Engine {
   readonly clock: VirtualClock
+  /** Any of the processes that have opened the store. */
   backend(): Backend
+  /** Always the same process. What different ones send within a second has no order. */
+  sender(): Backend
+  /** Closes the store in one process and opens it again. */
   reopen(): Promise<void>
+  /**
+   * Several processes have opened the store. Calls of different kinds have no order, and take longer: after
+   * each command one queue is compared, in turn, and not all of them.
+   */
+  readonly isShared?: boolean
+}
+
+/** A store whose tables a run may read beside it. */
+export interface InspectedEngine extends Engine {
+  rows<Row = unknown>(sql: string): Promise<readonly Row[]>
 }
 
 interface HeldReceipt {
@@ -50,7 +71,10 @@ class EngineRun {
   readonly #receipts: HeldReceipt[] = []
   readonly #shortestRetentionMs = new Map<string, number>()
   #isAhead = false
+  #executed = 0
   #latest: Promise<unknown> = Promise.resolve()
+  /** The process that makes all calls, if it is one. */
+  #caller: Backend | undefined
   readonly #latestTasks: { readonly engine: string; readonly model: string }[] = []
 
   constructor(engine: Engine) {
@@ -85,7 +109,10 @@ class EngineRun {
 
   async execute(command: Command): Promise<void> {
     await this.#perform(command)
-    for (const queue of queueNames) {
+    this.#executed += 1
+    const turn = this.#executed % queueNames.length
+    const compared = this.#engine.isShared ? queueNames.slice(turn, turn + 1) : queueNames
+    for (const queue of compared) {
       await this.#both(
         (backend) => backend.queueStatistics({ queue }),
         (model) => model.queueStatistics({ queue }),
@@ -131,11 +158,27 @@ class EngineRun {
         await this.#peek(command.queue)
         return
       case 'together':
-        await Promise.all(command.commands.map((one) => this.#perform(one)))
+        this.#caller = this.#engine.sender()
+        for (const commands of this.#inOrder(command.commands)) {
+          await Promise.all(commands.map((one) => this.#perform(one)))
+        }
+        this.#caller = undefined
         return
       default:
         await this.#performOnStore(command)
     }
+  }
+
+  /** Commands whose calls have an order even if they are made at once. */
+  #inOrder(commands: readonly SingleCommand[]): readonly (readonly SingleCommand[])[] {
+    if (!this.#engine.isShared) return [commands]
+    const groups: SingleCommand[][] = []
+    for (const command of commands) {
+      const latest = groups.at(-1)
+      if (latest?.[0]?.kind === command.kind) latest.push(command)
+      else groups.push([command])
+    }
+    return groups
   }
 
   async #performOnStore(
@@ -207,6 +250,7 @@ class EngineRun {
     await this.#both(
       (backend) => backend.send(request),
       (model) => model.send(request),
+      this.#engine.sender(),
     )
   }
 
@@ -284,6 +328,7 @@ class EngineRun {
     const [results] = await this.#both(
       (backend) => backend.settle(request('engine')),
       (model) => model.settle(request('model')),
+      settlements.some(({ emits }) => emits.length > 0) ? this.#engine.sender() : undefined,
     )
     if (results instanceof MillraceError) return
     for (const [index, { outcome }] of settlements.entries()) {
@@ -322,6 +367,7 @@ class EngineRun {
     const [engine, model] = await this.#both(
       (backend) => backend.startMoveTask(request),
       (reference) => reference.startMoveTask(request),
+      this.#engine.sender(),
     )
     if (engine instanceof MillraceError || model instanceof MillraceError) return
     this.#latestTasks.push({ engine: engine.id, model: model.id })
@@ -348,7 +394,7 @@ class EngineRun {
   }
 
   async #sweep(): Promise<void> {
-    while ((await this.#engine.backend().sweep()).more);
+    while ((await this.#engine.sender().sweep()).more);
     this.#model.sweep()
     for (const source of queueNames) {
       const model = this.#model.listMoveTasks({ source })
@@ -368,8 +414,10 @@ class EngineRun {
   #both<E, M>(
     onEngine: (backend: Backend) => Promise<E>,
     onModel: (model: ReferenceModel) => M,
+    caller: Backend | undefined = this.#caller,
   ): Promise<[E | MillraceError, M | MillraceError]> {
-    const answer = outcomeOf(() => onEngine(this.#engine.backend()))
+    const backend = caller ?? this.#engine.backend()
+    const answer = outcomeOf(() => onEngine(backend))
     const earlier = this.#latest
     const compared = (async (): Promise<[E | MillraceError, M | MillraceError]> => {
       const engine = await answer

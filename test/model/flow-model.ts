@@ -15,6 +15,8 @@ export interface ModelMessage {
   queue: ModelQueue
   /** Its place in the queue. It gets another one when it is moved back. */
   order: number
+  /** Its place among the messages of the store, as far as that is known. */
+  position: number
   unit: ModelUnit | null
   receives: number
   /** Of its latest lease; undefined when that was handed back. */
@@ -147,6 +149,11 @@ export class FlowModel {
     this.#endIfDone(flow)
   }
 
+  /** Puts messages in this order. */
+  arrange(bodies: readonly string[]): void {
+    for (const message of this.messages) message.position = bodies.indexOf(message.body)
+  }
+
   /** What a receive gets: what is ready, in order, past those whose receives are used up. */
   receive(queue: ModelQueue, max: number): readonly Taken[] {
     const taken: Taken[] = []
@@ -199,7 +206,8 @@ export class FlowModel {
     for (const message of this.#inOrder('work-dead')) {
       if (message.readyAt > this.now) continue
       this.#order += 1
-      Object.assign(message, { queue: 'work', order: this.#order, receives: 0, lease: undefined })
+      const place = { queue: 'work', order: this.#order, position: this.#order }
+      Object.assign(message, { ...place, receives: 0, lease: undefined })
       if (message.unit !== null) this.#revive(message.unit)
     }
   }
@@ -252,7 +260,7 @@ export class FlowModel {
   #inOrder(queue: ModelQueue): readonly ModelMessage[] {
     return [...this.messages]
       .filter((message) => message.queue === queue)
-      .sort((left, right) => left.order - right.order)
+      .sort((left, right) => left.position - right.position)
   }
 
   #send(queue: ModelQueue, body: string, unit: ModelUnit | null): void {
@@ -261,6 +269,7 @@ export class FlowModel {
       body,
       queue,
       order: this.#order,
+      position: this.#order,
       unit,
       receives: 0,
       lease: undefined,

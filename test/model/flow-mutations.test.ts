@@ -5,7 +5,7 @@
 import { describe } from 'vitest'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
 import type { CommitFaults } from './commit-faults.ts'
-import { FlowInspector, FlowRun, prepareQueues } from './flow-run.ts'
+import { FlowRun, prepareQueues } from './flow-run.ts'
 import { type Mutation, testMutations } from './mutated-statements.ts'
 import { sqliteEngine } from './sqlite-engine.ts'
 
@@ -97,17 +97,15 @@ describe('a rule of flows that is taken out', () => {
 async function firstFailure(faults: CommitFaults): Promise<unknown> {
   const engine = await sqliteEngine()
   await prepareQueues(engine.backend())
-  const inspector = new FlowInspector(engine.file)
   try {
     for (let run = 0; run < runsMax; run += 1) {
       const randomness = seededRandomness(seed + run)
-      await new FlowRun({ engine, faults, inspector, randomness, run: `${run}` }).run(40)
+      await new FlowRun({ engine, faults, randomness, run: `${run}` }).run(40)
     }
     return undefined
   } catch (error) {
     return error
   } finally {
-    inspector.db.close()
     await engine.close()
     await engine.remove()
   }

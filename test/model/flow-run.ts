@@ -1,12 +1,12 @@
 /** Takes random steps over fan-in on a store and on the plain model, and compares them after each. */
 import assert from 'node:assert/strict'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Backend, Outcome, Settlement } from '../../src/backends/backend.ts'
 import type { FlowStore, NewUnit } from '../../src/backends/flow-store.ts'
 import type { Randomness } from '../../src/core/ports.ts'
 import { brokenFlows } from '../support/flow-inspection.ts'
 import { Chances } from './chances.ts'
-import type { CommitFault, CommitFaults } from './commit-faults.ts'
+import type { Faults, Tried } from './commit-faults.ts'
+import type { InspectedEngine } from './engine-run.ts'
 import {
   FlowModel,
   leaseMs,
@@ -18,7 +18,6 @@ import {
   maxReceives,
   type NewModelUnit,
 } from './flow-model.ts'
-import type { SqliteEngine } from './sqlite-engine.ts'
 
 const name = 'app-dev-pages'
 const keepMs = 86_400_000
@@ -28,23 +27,9 @@ const allMessages = `
   SELECT queue.name || ': ' || message.body AS message
   FROM message JOIN queue ON queue.generation = message.generation`
 
-/** Looks into the file beside the engine. */
-export class FlowInspector {
-  readonly db: DatabaseSync
-  readonly messages: StatementSync
-  readonly broken: readonly StatementSync[]
-
-  constructor(file: string) {
-    this.db = new DatabaseSync(file, { readOnly: true })
-    this.messages = this.db.prepare(allMessages)
-    this.broken = brokenFlows.map((query) => this.db.prepare(query))
-  }
-}
-
 export interface FlowRunSetup {
-  readonly engine: SqliteEngine
-  readonly faults: CommitFaults
-  readonly inspector: FlowInspector
+  readonly engine: InspectedEngine
+  readonly faults: Faults
   readonly randomness: Randomness
   /** Unique among the runs of a store. */
   readonly run: string
@@ -90,7 +75,9 @@ export class FlowRun {
   async run(steps: number): Promise<void> {
     await this.#backend.budgets?.declare({ scope: 'model/dev', budgets })
     for (let step = 0; step < steps; step += 1) {
-      await this.#step(this.#chances.is(0.08) ? this.#chances.pick(['before', 'after']) : undefined)
+      await this.#step(
+        this.#chances.is(0.08) ? this.#chances.pick(this.#setup.faults.kinds) : undefined,
+      )
       await this.#compare()
     }
     await this.#heal()
@@ -106,7 +93,7 @@ export class FlowRun {
     return this.#setup.engine.backend()
   }
 
-  async #step(fault: CommitFault | undefined): Promise<void> {
+  async #step(fault: string | undefined): Promise<void> {
     await this.#chances.take([
       [6, () => this.#open(fault)],
       [4, () => this.#add(fault)],
@@ -126,7 +113,7 @@ export class FlowRun {
     ])
   }
 
-  async #open(fault: CommitFault | undefined): Promise<void> {
+  async #open(fault: string | undefined): Promise<void> {
     const isKnown = this.#chances.is(0.2) ? this.#anyFlow() : undefined
     const id = isKnown?.id ?? this.#newName('flow')
     const parent = this.#chances.is(0.3)
@@ -147,13 +134,15 @@ export class FlowRun {
       failed: { queue: 'failures', message: { body: `${id} has failed` } },
       ...(parent !== undefined && { parent: { flow: name, id: parent.flow.id, unit: parent.id } }),
     }
-    const answer = await this.#tried(`open ${id}`, fault, () => this.#flows.open(request))
+    const { isKept, answer } = await this.#tried(`open ${id}`, fault, () =>
+      this.#flows.open(request),
+    )
     if (answer !== undefined) assert.equal(answer.status, isKnown ? 'duplicate' : 'created')
-    if (fault === 'before' || isKnown !== undefined) return
+    if (!isKept || isKnown !== undefined) return
     this.#model.open({ id, policy, parent: parent ?? null, hasFinalize, isSealed, units })
   }
 
-  async #add(fault: CommitFault | undefined): Promise<void> {
+  async #add(fault: string | undefined): Promise<void> {
     const flow = this.#anyFlow()
     if (flow === undefined) return
     const known = [...flow.units.keys()].slice(0, 2).map((id) => ({ id, body: `${id} twice` }))
@@ -166,24 +155,25 @@ export class FlowRun {
       await assert.rejects(add(), { code })
       return
     }
-    await this.#tried(`add to ${flow.id}`, fault, add)
-    if (fault !== 'before') this.#model.add(flow, units)
+    const { isKept } = await this.#tried(`add to ${flow.id}`, fault, add)
+    if (isKept) this.#model.add(flow, units)
   }
 
-  async #seal(fault: CommitFault | undefined): Promise<void> {
+  async #seal(fault: string | undefined): Promise<void> {
     const flow = this.#anyFlow()
     if (flow === undefined) return
     const request = { flow: name, id: flow.id }
-    await this.#tried(`seal ${flow.id}`, fault, () => this.#flows.seal(request))
-    if (fault !== 'before') this.#model.seal(flow)
+    const { isKept } = await this.#tried(`seal ${flow.id}`, fault, () => this.#flows.seal(request))
+    if (isKept) this.#model.seal(flow)
   }
 
-  async #receive(queue: ModelQueue, fault: CommitFault | undefined): Promise<void> {
+  async #receive(queue: ModelQueue, fault: string | undefined): Promise<void> {
     const max = this.#chances.pick([1, 2, 3])
-    const deliveries = await this.#tried(`receive from ${queue}`, fault, () =>
+    await this.#arrange()
+    const { isKept, answer: deliveries } = await this.#tried(`receive from ${queue}`, fault, () =>
       this.#backend.receive({ queue, max, waitMs: 0 }),
     )
-    if (fault === 'before') return
+    if (!isKept) return
     const taken = this.#model.receive(queue, max)
     // Who crashed after the commit has leases that nobody knows of.
     if (deliveries === undefined) return
@@ -198,7 +188,7 @@ export class FlowRun {
     }
   }
 
-  async #settle(fault: CommitFault | undefined): Promise<void> {
+  async #settle(fault: string | undefined): Promise<void> {
     const held = this.#chances.pick(this.#held)
     if (held === undefined) return
     const kind = this.#chances.pick([
@@ -229,11 +219,11 @@ export class FlowRun {
     }
     const does = this.#mayEnd(held, outcome)
     const what = `${kind} ${held.message.body} in ${held.queue}`
-    const results = await this.#tried(what, fault, () =>
+    const { isKept, answer: results } = await this.#tried(what, fault, () =>
       this.#backend.settle({ queue: held.queue, settlements: [settlement] }),
     )
     if (results !== undefined) assert.equal(results[0]?.status === 'settled', does, what)
-    if (fault === 'before' || !does) return
+    if (!isKept || !does) return
     this.#model.spend(held.message.unit, amount)
     this.#apply(held.message, outcome)
     if (isDone) this.#endOwn(held.message, marked)
@@ -269,33 +259,39 @@ export class FlowRun {
     }
   }
 
-  async #mark(fault: CommitFault | undefined): Promise<void> {
+  async #mark(fault: string | undefined): Promise<void> {
     const unit = this.#anyUnit()
     if (unit === undefined) return
     const state = this.#chances.pick(['done', 'dead'] as const)
     const request = markOf(unit, state)
-    await this.#tried(`mark ${unit.id} ${state}`, fault, () => this.#flows.mark(request))
-    if (fault !== 'before') this.#model.mark(unit, state)
+    const { isKept } = await this.#tried(`mark ${unit.id} ${state}`, fault, () =>
+      this.#flows.mark(request),
+    )
+    if (isKept) this.#model.mark(unit, state)
   }
 
-  async #startUnit(fault: CommitFault | undefined): Promise<void> {
+  async #startUnit(fault: string | undefined): Promise<void> {
     const unit = this.#anyUnit()
     if (unit === undefined) return
     const body = this.#newName(unit.id)
     const request = { ...keyOf(unit), work: { queue: 'work', message: { body } } }
-    await this.#tried(`start ${unit.id}`, fault, () => this.#flows.start(request))
-    if (fault !== 'before') this.#model.start(unit, body)
+    const { isKept } = await this.#tried(`start ${unit.id}`, fault, () =>
+      this.#flows.start(request),
+    )
+    if (isKept) this.#model.start(unit, body)
   }
 
-  async #cancel(fault: CommitFault | undefined): Promise<void> {
+  async #cancel(fault: string | undefined): Promise<void> {
     const flow = this.#anyFlow(({ status }) => status === 'open')
     if (flow === undefined) return
     const request = { flow: name, id: flow.id }
-    await this.#tried(`cancel ${flow.id}`, fault, () => this.#flows.cancel(request))
-    if (fault !== 'before') this.#model.cancel(flow)
+    const { isKept } = await this.#tried(`cancel ${flow.id}`, fault, () =>
+      this.#flows.cancel(request),
+    )
+    if (isKept) this.#model.cancel(flow)
   }
 
-  async #resume(fault: CommitFault | undefined): Promise<void> {
+  async #resume(fault: string | undefined): Promise<void> {
     const unit = this.#anyUnit(({ state, flow }) => {
       const isResumable = flow.status === 'failed' || flow.status === 'open'
       return state === 'dead' && isResumable && !isBelowCancelled(flow)
@@ -303,13 +299,16 @@ export class FlowRun {
     if (unit === undefined) return
     const body = this.#newName(unit.id)
     const request = { ...keyOf(unit), work: { queue: 'work', message: { body } } }
-    await this.#tried(`resume ${unit.id}`, fault, () => this.#flows.resume(request))
-    if (fault !== 'before') this.#model.resume(unit, body)
+    const { isKept } = await this.#tried(`resume ${unit.id}`, fault, () =>
+      this.#flows.resume(request),
+    )
+    if (isKept) this.#model.resume(unit, body)
   }
 
   async #redrive(): Promise<void> {
     await this.#sweep(undefined)
     this.steps.push('redrive')
+    await this.#arrange()
     await this.#backend.startMoveTask({ source: 'work-dead' })
     while ((await this.#backend.sweep()).more);
     this.#model.redrive()
@@ -317,17 +316,26 @@ export class FlowRun {
 
   async #purge(): Promise<void> {
     this.steps.push('purge')
+    await this.#arrange()
     await this.#backend.purgeQueue({ queue: 'work' })
     this.#model.purge('work')
     await this.#sweep(undefined)
   }
 
   /** Cancelled flows look again after a few seconds for what somebody held. */
-  async #sweep(fault: CommitFault | undefined): Promise<void> {
+  async #sweep(fault: string | undefined): Promise<void> {
     await this.#advance(6_000)
     await this.#tried('sweep', fault, () => this.#backend.sweep())
     while ((await this.#backend.sweep()).more);
     this.#model.sweep()
+  }
+
+  /** What several processes send within a second has no order of its own: the model takes the store's. */
+  async #arrange(): Promise<void> {
+    const { engine } = this.#setup
+    if (!engine.isShared) return
+    const rows = await engine.rows<{ body: string }>('SELECT body FROM message ORDER BY sequence')
+    this.#model.arrange(rows.map(({ body }) => body))
   }
 
   async #advance(ms: number): Promise<void> {
@@ -336,20 +344,17 @@ export class FlowRun {
     this.#model.now += ms
   }
 
-  /** Undefined when the process met its end in it, and another one has opened the store. */
+  /** A process that met its end in the call has opened the store again. */
   async #tried<T>(
     what: string,
-    fault: CommitFault | undefined,
+    fault: string | undefined,
     call: () => Promise<T>,
-  ): Promise<T | undefined> {
+  ): Promise<Tried<T>> {
     const { faults, engine } = this.#setup
-    this.steps.push(fault === undefined ? what : `${what}, crash ${fault} the commit`)
-    if (fault === undefined) return call()
-    faults.next = fault
-    await assert.rejects(call(), { code: 'store_failed' })
-    assert.equal(faults.next, undefined, 'there was no commit to crash')
-    await engine.reopen()
-    return undefined
+    this.steps.push(fault === undefined ? what : `${what}, with the fault ${fault}`)
+    const tried = await faults.during(fault, call)
+    if (tried.hasFailed) await engine.reopen()
+    return tried
   }
 
   async #compare(): Promise<void> {
@@ -383,15 +388,15 @@ export class FlowRun {
         flow.id,
       )
     }
-    this.#compareMessages()
+    await this.#compareMessages()
   }
 
-  #compareMessages(): void {
-    const { messages, broken } = this.#setup.inspector
-    const found = messages.all()
+  async #compareMessages(): Promise<void> {
+    const { engine } = this.#setup
+    const found = await engine.rows<{ message: string }>(allMessages)
     const expected = [...this.#model.messages].map(({ queue, body }) => `${queue}: ${body}`)
-    assert.deepEqual(found.map((row) => String(row['message'])).sort(), expected.sort())
-    for (const query of broken) assert.deepEqual(query.all(), [], query.sourceSQL)
+    assert.deepEqual(found.map(({ message }) => message).sort(), expected.sort())
+    for (const query of brokenFlows) assert.deepEqual(await engine.rows(query), [], query)
   }
 
   /** No more faults and nothing new: every flow reaches an end, and says so once. */
@@ -433,14 +438,14 @@ export class FlowRun {
     await this.#advance(keepMs)
     while ((await this.#backend.sweep()).more);
     for (const table of ['flow', 'flow_text', 'flow_unit', 'unit_work', 'discarded_flow']) {
-      const left = this.#setup.inspector.db.prepare(`SELECT * FROM ${table}`).all()
-      assert.deepEqual(left, [], table)
+      assert.deepEqual(await this.#setup.engine.rows(`SELECT * FROM ${table}`), [], table)
     }
   }
 
   async #acknowledgeAll(queue: ModelQueue): Promise<void> {
     for (;;) {
       await this.#advance(leaseMs + 1)
+      await this.#arrange()
       const taken = this.#model.receive(queue, 100)
       const deliveries = await this.#backend.receive({ queue, max: 100, waitMs: 0 })
       assert.equal(deliveries.length, taken.length)

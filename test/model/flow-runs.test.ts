@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { CommitFaults } from './commit-faults.ts'
-import { FlowInspector, FlowRun, prepareQueues } from './flow-run.ts'
+import { FlowRun, prepareQueues } from './flow-run.ts'
 import { testRandomRuns } from './random-runs.ts'
 import { endEngine, sqliteEngine } from './sqlite-engine.ts'
 
@@ -17,13 +17,9 @@ describe('fan-in in random runs with crashes, against the plain model', () => {
     open: async () => {
       const engine = await sqliteEngine()
       await prepareQueues(engine.backend())
-      const inspector = new FlowInspector(engine.file)
       return {
-        create: (setup) => new FlowRun({ engine, faults, inspector, ...setup }),
-        end: async () => {
-          inspector.db.close()
-          await endEngine(engine)
-        },
+        create: (setup) => new FlowRun({ engine, faults, ...setup }),
+        end: () => endEngine(engine),
       }
     },
   })

@@ -36,7 +36,10 @@ export class JobStores {
   }
 
   store(side: Side): Store {
-    const backend = this.#engines[side].backend()
+    return this.#storeOf(this.#engines[side].backend())
+  }
+
+  #storeOf(backend: Backend): Store {
     const { jobs, switches } = backend
     assert.ok(jobs !== null && switches !== null)
     return { backend, jobs, switches }
@@ -46,6 +49,15 @@ export class JobStores {
     return {
       eager: await call(this.store('eager'), 'eager'),
       lazy: await call(this.store('lazy'), 'lazy'),
+    }
+  }
+
+  /** For calls that store messages, whose order counts. */
+  async bothSenders<T>(call: (store: Store, side: Side) => Promise<T>): Promise<OfBoth<T>> {
+    const sender = (side: Side): Store => this.#storeOf(this.#engines[side].sender())
+    return {
+      eager: await call(sender('eager'), 'eager'),
+      lazy: await call(sender('lazy'), 'lazy'),
     }
   }
 

@@ -26,7 +26,7 @@ const earlyEnds = `
 /** Messages and units that do not refer to each other. */
 const mismatchedMessages = `
   SELECT 'message' AS side, m.sequence, m.unit FROM message m JOIN flow_unit u ON u.number = m.unit
-  WHERE u.message IS NOT m.sequence
+  WHERE u.message IS DISTINCT FROM m.sequence
   UNION ALL
   SELECT 'unit', u.message, u.number FROM flow_unit u
   WHERE u.message IS NOT NULL AND NOT EXISTS (

@@ -1,4 +1,4 @@
-/** Reads a closed store with independent SQL, to compare it with what the engine reports. */
+/** Reads a store with independent SQL, to compare it with what the engine reports. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { brokenFlows } from './flow-inspection.ts'
@@ -10,31 +10,25 @@ export function assertSoundStore(file: string): void {
     assert.deepEqual(db.prepare('PRAGMA integrity_check').all().map(plain), [
       { integrity_check: 'ok' },
     ])
-    assert.deepEqual(rows(db, differingCounters), [])
-    assert.deepEqual(rows(db, differingGroups), [])
-    assert.deepEqual(rows(db, differingTenants), [])
-    assert.deepEqual(rows(db, strayBodies), [])
-    assert.deepEqual(rows(db, strayLanes), [])
-    assert.deepEqual(rows(db, strayHistory), [])
-    assert.deepEqual(rows(db, emptyKeys), [])
-    assert.deepEqual(rows(db, strayItems), [])
-    for (const query of brokenFlows) assert.deepEqual(rows(db, query), [])
-    assert.deepEqual(rows(db, strayClaims), [])
+    for (const query of brokenRows) assert.deepEqual(rows(db, query), [], query)
   } finally {
     db.close()
   }
 }
 
 const differingCounters = `
-  SELECT name, ready, leased, delayed, counted_ready, counted_leased, counted_delayed FROM (
-    SELECT name, queue_count.*,
-      (SELECT count(*) FROM message m WHERE m.generation = q.generation AND state IN (0, 3)) counted_ready,
-      (SELECT count(*) FROM message m WHERE m.generation = q.generation AND state = 1) counted_leased,
-      (SELECT count(*) FROM message m WHERE m.generation = q.generation AND state = 2) counted_delayed
-    FROM queue q LEFT JOIN queue_count ON queue_count.queue = q.id
-  )
-  WHERE ready IS NOT counted_ready OR leased IS NOT counted_leased
-    OR delayed IS NOT counted_delayed`
+  SELECT * FROM (
+    SELECT name, coalesce(ready, 0) AS ready, coalesce(leased, 0) AS leased,
+      coalesce(delayed, 0) AS delayed,
+      (SELECT count(*) FROM message m WHERE m.generation = q.generation AND state IN (0, 3))
+        AS counted_ready,
+      (SELECT count(*) FROM message m WHERE m.generation = q.generation AND state = 1)
+        AS counted_leased,
+      (SELECT count(*) FROM message m WHERE m.generation = q.generation AND state = 2)
+        AS counted_delayed
+    FROM queue q LEFT JOIN queue_total t ON t.queue = q.id
+  ) AS counts
+  WHERE ready <> counted_ready OR leased <> counted_leased OR delayed <> counted_delayed`
 
 /** Groups of FIFO queues whose head, lock or turn does not match their messages. */
 const differingGroups = `
@@ -47,7 +41,7 @@ const differingGroups = `
     GROUP BY m.generation, group_name
   ),
   expected AS (
-    SELECT c.*, head < coalesce(first_leased, head + 1) IS 1 AS is_open FROM counted c
+    SELECT c.*, coalesce(head < coalesce(first_leased, head + 1), false) AS is_open FROM counted c
   ),
   kept AS (
     SELECT g.generation, g.name, head, first_leased, turn IS NOT NULL AS is_open
@@ -58,9 +52,9 @@ const differingGroups = `
       WHERE m.generation = g.generation AND m.group_name = g.name AND state = 2
     )
   )
-  SELECT 'counted' AS side, * FROM (SELECT * FROM expected EXCEPT SELECT * FROM kept)
+  SELECT 'counted' AS side, missing.* FROM (SELECT * FROM expected EXCEPT SELECT * FROM kept) AS missing
   UNION ALL
-  SELECT 'kept' AS side, * FROM (SELECT * FROM kept EXCEPT SELECT * FROM expected)`
+  SELECT 'kept' AS side, extra.* FROM (SELECT * FROM kept EXCEPT SELECT * FROM expected) AS extra`
 
 /** Tenants of standard queues whose in-flight count does not match their messages. */
 const differingTenants = `
@@ -73,9 +67,9 @@ const differingTenants = `
   kept AS (
     SELECT t.generation, t.name, leased FROM tenant t JOIN queue q ON q.generation = t.generation
   )
-  SELECT 'counted' AS side, * FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept)
+  SELECT 'counted' AS side, missing.* FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept) AS missing
   UNION ALL
-  SELECT 'kept' AS side, * FROM (SELECT * FROM kept EXCEPT SELECT * FROM counted)`
+  SELECT 'kept' AS side, extra.* FROM (SELECT * FROM kept EXCEPT SELECT * FROM counted) AS extra`
 
 /** Large bodies without a message, and messages without their large body. */
 const strayBodies = `
@@ -88,7 +82,7 @@ const strayBodies = `
 const strayLanes = `
   SELECT m.sequence, state, bucket, q.name
   FROM message m LEFT JOIN queue q ON q.generation = m.generation
-  WHERE (state = 3) IS NOT coalesce(bucket > '', 0) OR (bucket = '' AND state <> 1)
+  WHERE (state = 3) <> coalesce(bucket > '', false) OR (bucket = '' AND state <> 1)
     OR (state = 3 AND q.name LIKE '%.fifo')`
 
 /** Attempts, progress, failures, logs and spending of jobs that are neither waiting nor finished. */
@@ -121,9 +115,23 @@ const strayItems = `
     WHERE noted = 1
   ),
   noted AS (SELECT collector, key, id FROM collector_memory WHERE expires_at IS NULL)
-  SELECT key, id FROM collector_item WHERE key NOT IN (SELECT number FROM collector_key)
-  UNION ALL SELECT key, id FROM (SELECT * FROM staged EXCEPT SELECT * FROM noted)
-  UNION ALL SELECT key, id FROM (SELECT * FROM noted EXCEPT SELECT * FROM staged)`
+  SELECT CAST(key AS TEXT), id FROM collector_item WHERE key NOT IN (SELECT number FROM collector_key)
+  UNION ALL SELECT key, id FROM (SELECT * FROM staged EXCEPT SELECT * FROM noted) AS missing
+  UNION ALL SELECT key, id FROM (SELECT * FROM noted EXCEPT SELECT * FROM staged) AS extra`
+
+/** Queries for either database that return what must not be there. */
+export const brokenRows: readonly string[] = [
+  differingCounters,
+  differingGroups,
+  differingTenants,
+  strayBodies,
+  strayLanes,
+  strayHistory,
+  emptyKeys,
+  strayItems,
+  ...brokenFlows,
+  strayClaims,
+]
 
 function rows(db: DatabaseSync, sql: string): unknown[] {
   return db.prepare(sql).all().map(plain)

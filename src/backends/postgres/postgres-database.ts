@@ -33,7 +33,7 @@ import { Notifications } from './driver/notifications.ts'
 import { quotedName } from './driver/quoted-name.ts'
 import { SequenceBlock } from './driver/sequence-block.ts'
 import { StatementTexts } from './driver/statement-texts.ts'
-import { StoreHead } from './driver/store-head.ts'
+import { type Moment, StoreHead } from './driver/store-head.ts'
 import { PostgresTransaction, PostgresView, type StoreFacts } from './driver/transaction.ts'
 import { Vacuum } from './driver/vacuum.ts'
 import { type Waiting, WaitingReceives } from './waiting-receives.ts'
@@ -309,7 +309,8 @@ export class PostgresDatabase implements Database {
     series: CommitSeries,
     run: (tx: PostgresTransaction) => Promise<void>,
   ): Promise<PostgresTransaction | undefined> {
-    const moment = this.#head.known() ?? (await this.#head.read(connection))
+    const known = this.#head.known()
+    const moment = known ?? (await this.#head.read(connection))
     if (!series.hasMark) {
       await connection.changes(commitMarks.create, [series.series, moment.now])
       series.hasMark = true
@@ -320,9 +321,22 @@ export class PostgresDatabase implements Database {
       await run(tx)
     } catch (error) {
       await tx.rollback()
+      if (await this.#isOutdated(connection, known)) return undefined
       throw tx.failure ?? error
     }
-    return (await this.#commit(connection, tx)) ? tx : undefined
+    try {
+      return (await this.#commit(connection, tx)) ? tx : undefined
+    } catch (error) {
+      if (!isUnreachable(error) && (await this.#isOutdated(connection, known))) return undefined
+      throw error
+    }
+  }
+
+  /** Whether a rule that has failed was run with queues as they were, and not as they are. */
+  async #isOutdated(connection: Connection, known: Moment | undefined): Promise<boolean> {
+    if (known === undefined) return false
+    const { cache } = await this.#head.read(connection)
+    return cache.version !== known.cache.version
   }
 
   /** Resolves when the transaction is committed, or false if the queues have changed meanwhile. */

@@ -10,7 +10,7 @@ import type {
   TakeNotifications,
 } from '../../backends/alarm-store.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import { change, query, upTo } from '../statements.ts'
+import { change, perRow, query, upTo } from '../statements.ts'
 import { inTurn, type Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 
@@ -28,7 +28,7 @@ const sql = {
     WHERE due_at <= ? AND NOT EXISTS (
       SELECT 1 FROM notification AS earlier /*sqlite INDEXED BY notification_by_alarm */
       WHERE earlier.alarm = n.alarm AND earlier.created_at < n.created_at
-        AND earlier.kind = n.kind AND earlier.target = n.target
+        AND earlier.kind = n.kind AND earlier.target = n.target ${perRow}
     )
     ORDER BY due_at, number ${upTo}`),
   lease: change('UPDATE notification SET attempt = attempt + 1, due_at = ? WHERE number = ?'),

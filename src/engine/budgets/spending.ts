@@ -4,9 +4,11 @@
  */
 
 import type { Spending, Spent } from '../../backends/budget-store.ts'
-import { change, query, type Statement } from '../statements.ts'
+import { change, lookUp, query, type Statement } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
+
+const flowOf = lookUp('flow', 'flow.number = above.number')
 
 const sql = {
   // The message of a finished job may still exist as a dead letter.
@@ -24,10 +26,10 @@ const sql = {
     WITH RECURSIVE above (number) AS (
       SELECT flow FROM flow_unit WHERE number = ?
       UNION
-      SELECT flow.parent_flow FROM above JOIN flow ON flow.number = above.number
+      SELECT flow.parent_flow FROM above ${flowOf}
       WHERE flow.parent_flow IS NOT NULL
     )
-    SELECT flow.number, ?, ? FROM above JOIN flow ON flow.number = above.number WHERE true
+    SELECT flow.number, ?, ? FROM above ${flowOf} WHERE true
     ON CONFLICT (flow, budget) DO UPDATE SET amount = flow_spending.amount + excluded.amount`),
   ofJob: query<Spending>('SELECT budget, amount FROM job_spending WHERE number = ?'),
   ofFlow: query<Spending>('SELECT budget, amount FROM flow_spending WHERE flow = ?'),

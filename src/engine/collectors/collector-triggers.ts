@@ -10,13 +10,13 @@ import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import { storeMessage } from '../messages/sending.ts'
 import { leaseEnded } from '../messages/tenants.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, oneOf, query } from '../statements.ts'
+import { byKey, change, oneOf, query } from '../statements.ts'
 import type { Step, Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { type KeyRow, settingsOf } from './collector-keys.ts'
 
 const unheld = `WHERE sequence = ? AND generation = ?
-  AND (state = ${delayed} OR (state = ${leased} AND token = ${unleasedToken}))`
+  AND (state${byKey} = ${delayed} OR (state${byKey} = ${leased} AND token = ${unleasedToken}))`
 const find = `
   SELECT sequence, generation, state, due_at, held_until, token, sent_at, expires_at, receive_count,
     group_name
@@ -27,7 +27,7 @@ const sql = {
   findAll: query<TriggerRow>(`${find} ${oneOf('sequence')}`),
   postpone: change(`
     UPDATE message SET due_at = ?, held_until = ?
-    WHERE sequence = ? AND generation = ? AND state = ${delayed}`),
+    WHERE sequence = ? AND generation = ? AND state${byKey} = ${delayed}`),
   // It is not leased: it waits for its time, or for its retry.
   hurry: change(`UPDATE message SET state = 0, held_until = NULL, bucket = NULL ${unheld}`),
   withdraw: query<RemovedRow>(`

@@ -7,7 +7,7 @@
 import type { FlowStatus } from '../../backends/flow-store.ts'
 import type { MillraceError } from '../../core/millrace-error.ts'
 import { refuseEmitted } from '../messages/emitting.ts'
-import { change, query } from '../statements.ts'
+import { change, perRow, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { type FlowRow, type FlowText, flowByNumber, readText } from './flow-rows.ts'
@@ -24,7 +24,7 @@ import {
 import { decodeEmitted, sendForFlow } from './flow-work.ts'
 
 const none = (state: number): string => `
-  NOT EXISTS (SELECT 1 FROM flow_unit WHERE flow_unit.flow = flow.number AND state = ${state})`
+  NOT EXISTS (SELECT 1 FROM flow_unit WHERE flow_unit.flow = flow.number AND state = ${state} ${perRow})`
 const end = (status: FlowStatus): string => `
   UPDATE flow SET status = '${status}', ended_at = ?, overdue = 0`
 const failed = `${end('failed')}, failed_unit = ?, failure = ?, look_at = ? + keep_ms`

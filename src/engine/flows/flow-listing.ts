@@ -11,7 +11,7 @@ import type {
   UnitState,
 } from '../../backends/flow-store.ts'
 import { numberedPage, numberOf } from '../numbered-pages.ts'
-import { query, upTo } from '../statements.ts'
+import { lookUp, query, upTo } from '../statements.ts'
 import { gathered, inTurn, type Steps } from '../steps.ts'
 import type { View } from '../transaction.ts'
 import { type FlowRow, recordOf, requireFlow } from './flow-rows.ts'
@@ -41,7 +41,7 @@ const sql = {
   units: query<ListedUnit>(`
     SELECT flow_unit.*, message.id AS message_id
     FROM flow_unit /*sqlite INDEXED BY flow_unit_by_state */
-    LEFT JOIN message ON message.sequence = flow_unit.message
+    LEFT ${lookUp('message', 'message.sequence = flow_unit.message')}
     WHERE flow = ? AND flow_unit.state = ? AND number > ? ORDER BY number ${upTo}`),
 }
 

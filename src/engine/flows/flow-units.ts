@@ -5,7 +5,7 @@
 
 import type { UnitKey } from '../../backends/flow-store.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import { change, orReplace, query, type Statement } from '../statements.ts'
+import { change, lookUp, orReplace, perRow, query, type Statement } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 
@@ -35,14 +35,16 @@ const sql = {
   byNumber: query<UnitRow>('SELECT * FROM flow_unit WHERE number = ?'),
   keyOf: query<UnitKey>(`
     SELECT flow.name AS flow, flow.id, flow_unit.id AS unit
-    FROM flow_unit JOIN flow ON flow.number = flow_unit.flow WHERE flow_unit.number = ?`),
+    FROM flow_unit ${lookUp('flow', 'flow.number = flow_unit.flow')} WHERE flow_unit.number = ?`),
   link: change('UPDATE flow_unit SET started = 1, message = ? WHERE number = ?'),
   unlinkMessage: change('UPDATE message SET unit = NULL WHERE sequence = ? AND unit = ?'),
   rename: change('UPDATE flow_unit SET message = ? WHERE number = ? AND message = ?'),
   revive: change(`
     UPDATE flow_unit SET state = ${pending}, marked_at = NULL, reason = NULL
     WHERE number = ? AND state = ${dead}
-      AND EXISTS (SELECT 1 FROM flow WHERE flow.number = flow_unit.flow AND status = 'open')`),
+      AND EXISTS (
+        SELECT 1 FROM flow WHERE flow.number = flow_unit.flow AND status = 'open' ${perRow}
+      )`),
 }
 
 export const releaseUnit: Statement = change(

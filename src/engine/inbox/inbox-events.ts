@@ -5,7 +5,7 @@
 
 import type { InboxEvent, InboxEventName, InboxRecord } from '../../backends/inbox-store.ts'
 import { inboxEventsMax, inboxHistoryMs } from '../../core/limits.ts'
-import { change, greatest, query } from '../statements.ts'
+import { among, change, greatest, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 
@@ -21,10 +21,11 @@ const sql = {
     INSERT INTO inbox_event (queue, message, event, by, note, at) VALUES (?, ?, ?, ?, ?, ?)`),
   // Notes are meant to be read: they have their own bound, and stay.
   trim: change(`
-    DELETE FROM inbox_event WHERE number IN (
-      SELECT number ${ofMessage} AND event <> 'noted'
-      ORDER BY number DESC LIMIT 9000000000000000 OFFSET ${inboxEventsMax}
-    )`),
+    DELETE FROM inbox_event WHERE ${among(
+      'number',
+      `${ofMessage} AND event <> 'noted'
+      ORDER BY number DESC LIMIT 9000000000000000 OFFSET ${inboxEventsMax}`,
+    )}`),
   latest: query<{ number: number; event: InboxEventName; by: string }>(
     `SELECT number, event, by ${ofMessage} ORDER BY number DESC LIMIT 1`,
   ),
@@ -42,9 +43,8 @@ const sql = {
     FROM inbox_queue JOIN queue ON queue.name = inbox_queue.queue
     ORDER BY inbox_queue.queue`),
   forget: change(`
-    DELETE FROM inbox_event WHERE number IN (
-      SELECT number FROM inbox_event WHERE at <= ? LIMIT ${inboxSlice}
-    )`),
+    DELETE FROM inbox_event
+    WHERE ${among('number', `FROM inbox_event WHERE at <= ? LIMIT ${inboxSlice}`)}`),
   forgetInboxes: change('DELETE FROM inbox_queue WHERE last_at <= ?'),
 }
 

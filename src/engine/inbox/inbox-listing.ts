@@ -10,18 +10,18 @@ import type {
 import { leased, type MessageRow, messageColumns } from '../messages/message-rows.ts'
 import { type Cursor, parseCursor, readyRows } from '../messages/peeking.ts'
 import type { Queue } from '../queues/queue.ts'
-import { type Query, query, upTo } from '../statements.ts'
+import { lookUp, oneOf, type Query, query, upTo } from '../statements.ts'
 import { inTurn, type Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { inboxOf, recordOf } from './inbox.ts'
 
 const rowsIn = (sequences: string): Query<MessageRow> =>
   query(`
-    SELECT ${messageColumns} FROM message WHERE sequence IN (${sequences} ${upTo})
+    SELECT ${messageColumns} FROM message WHERE ${oneOf('sequence', `${sequences} ${upTo}`)}
     ORDER BY sequence`)
 /** A claim counts as long as its message is leased with its token. */
 const live = (where: string): string => `
-  FROM inbox_claim c JOIN message m ON m.sequence = c.sequence
+  FROM inbox_claim c ${lookUp('message m', 'm.sequence = c.sequence')}
   WHERE c.generation = ?${where} AND m.generation = c.generation AND m.token = c.token
     AND m.state = ${leased}`
 const first = 'AND c.sequence > ? ORDER BY c.sequence'

@@ -17,14 +17,14 @@ import {
   storePlainJobs,
 } from '../messages/sending.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, orReplace, query } from '../statements.ts'
+import { byKey, change, orReplace, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { encodeDetails } from './job-details.ts'
 
 const sql = {
   findKey: query<{ number: number; fingerprint: string }>(`
-    SELECT number, fingerprint FROM idempotency WHERE scope = ? AND key = ? AND expires_at > ?`),
+    SELECT number, fingerprint FROM idempotency WHERE scope = ? AND key = ? AND expires_at${byKey} > ?`),
   // Its row may outlast its time, because it counts until the job has ended.
   findDebounced: query<{ number: number }>(`
     SELECT number FROM idempotency WHERE scope = ? AND key = ?`),

@@ -17,7 +17,7 @@ import { endUnit, unitHasWorkAgain } from '../flows/flow-ends.ts'
 import { done, unitByNumber } from '../flows/flow-units.ts'
 import { findRow, receiptFor, refusalOf } from '../messages/leases.ts'
 import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
-import { change, query } from '../statements.ts'
+import { byKey, change, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { storeLogs } from './attempt-details.ts'
@@ -37,7 +37,7 @@ const sql = {
   noteProgress: change(`
     INSERT INTO job_progress (number, progress, changed_at)
     SELECT sequence, ?, ? FROM message
-    WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?
+    WHERE sequence = ? AND generation = ? AND token = ? AND state${byKey} = 1 AND due_at > ?
       AND job_type IS NOT NULL
     ON CONFLICT (number) DO UPDATE SET progress = excluded.progress, changed_at = excluded.changed_at`),
 }

@@ -8,7 +8,7 @@ import type { Failure } from '../../core/failure.ts'
 import type { FinishedJobStatus } from '../../core/job-state.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, orReplace, query } from '../statements.ts'
+import { byKey, change, orReplace, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { type NumberedAttempt, storeFailure } from './attempt-details.ts'
@@ -52,7 +52,7 @@ const sql = {
       AND ((state = 1 AND due_at > ?)
         OR (receive_count < /*sqlite (job ->> '$.max') *//*postgres (job::json ->> 'max')::bigint */ AND (expires_at IS NULL OR expires_at > ?)))`),
   finishLive: change(`
-    ${finish} AND generation = ? AND token = ? AND state = 1 AND due_at > ?`),
+    ${finish} AND generation = ? AND token = ? AND state${byKey} = 1 AND due_at > ?`),
   addAttempt: change(`
     INSERT INTO job_attempt (number, attempt, started_at, ended_at, outcome, error)
     VALUES (?, ?, ?, ?, ?, ?)

@@ -9,7 +9,7 @@ import type { ContentRow } from '../messages/content-row.ts'
 import { gateOf } from '../messages/gates.ts'
 import { blocked, keyedColumns, unleasedToken } from '../messages/message-rows.ts'
 import type { Queue } from '../queues/queue.ts'
-import { query } from '../statements.ts'
+import { byKey, perRow, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { View } from '../transaction.ts'
 
@@ -32,11 +32,11 @@ const sql = {
     WHERE job_type IS NOT NULL AND due_at <= ? AND NOT EXISTS (
       SELECT 1 FROM fifo_group
       WHERE fifo_group.generation = head.generation AND name = group_name
-        AND first_leased IS NOT NULL
+        AND first_leased IS NOT NULL ${perRow}
     )`),
   blocked: query<WaitingRow>(`
     SELECT ${columns} FROM message
-    WHERE sequence = ? AND state = ${blocked} AND job_type IS NOT NULL AND held_until <= ?`),
+    WHERE sequence = ? AND state${byKey} = ${blocked} AND job_type IS NOT NULL AND held_until <= ?`),
   leased: query<Found>(`
     SELECT sequence, job_type AS type, leased_at AS since FROM (
       SELECT * FROM message /*sqlite INDEXED BY message_due */

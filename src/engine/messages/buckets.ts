@@ -7,7 +7,16 @@
 import type { LimitValues } from '../../core/limit-keys.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
 import type { Queue } from '../queues/queue.ts'
-import { arrayQuery, change, type Query, query, skipLocked, upTo } from '../statements.ts'
+import {
+  among,
+  arrayQuery,
+  change,
+  forUpdate,
+  type Query,
+  query,
+  skipLocked,
+  upTo,
+} from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import type { ContentRow } from './content-row.ts'
@@ -34,10 +43,12 @@ const sql = {
   unblock: change(`
     UPDATE message SET
       state = 0, bucket = NULL, due_at = coalesce(held_until, due_at), held_until = NULL
-    WHERE sequence IN (
-      SELECT sequence FROM message /*sqlite INDEXED BY message_bucket */
-      WHERE generation = ? AND bucket > '${runningBucket}' AND sequence <= ? ${upTo}
-    )`),
+    WHERE ${among(
+      'sequence',
+      `FROM message /*sqlite INDEXED BY message_bucket */
+      WHERE generation = ? AND bucket > '${runningBucket}' AND sequence <= ? ${upTo}`,
+      forUpdate,
+    )}`),
 }
 
 /** What decides whether a message may be taken. A plain message has no type. */

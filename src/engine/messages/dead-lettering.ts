@@ -9,7 +9,7 @@ import { endUnit } from '../flows/flow-ends.ts'
 import { messageRenamed } from '../flows/flow-units.ts'
 import { finishJob } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change } from '../statements.ts'
+import { byKey, change } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import type { ContentRow } from './content-row.ts'
@@ -37,7 +37,7 @@ const move = `
 
 const sql = {
   moveReady: change(`${move} AND (state = 0 OR state = ${blocked})`),
-  moveLeased: change(`${move} AND token = ? AND state = 1 AND due_at > ?`),
+  moveLeased: change(`${move} AND token = ? AND state${byKey} = 1 AND due_at > ?`),
 }
 
 /**

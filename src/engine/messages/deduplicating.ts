@@ -4,14 +4,14 @@ import { hash } from 'node:crypto'
 import type { NewMessage } from '../../backends/backend.ts'
 import { deduplicationWindowMs } from '../../core/limits.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, orReplace, query } from '../statements.ts'
+import { byKey, change, orReplace, query } from '../statements.ts'
 import type { Step, Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 
 const sql = {
   findDuplicate: query<{ sequence: number }>(`
     SELECT sequence FROM deduplication
-    WHERE generation = ? AND scope = ? AND id = ? AND expires_at > ?`),
+    WHERE generation = ? AND scope = ? AND id = ? AND expires_at${byKey} > ?`),
   rememberId: change(`
     INSERT INTO deduplication (generation, scope, id, sequence, expires_at)
     VALUES (?, ?, ?, ?, ?)

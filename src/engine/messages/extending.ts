@@ -5,7 +5,7 @@ import { leaseMsMax } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change } from '../statements.ts'
+import { byKey, change } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { holdLeased } from './expiry.ts'
@@ -15,7 +15,7 @@ import type { MessageRow } from './message-rows.ts'
 
 const extend = change(`
   UPDATE message SET due_at = ?, held_until = ?
-  WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?`)
+  WHERE sequence = ? AND generation = ? AND token = ? AND state${byKey} = 1 AND due_at > ?`)
 
 export function* extendLeases(tx: Transaction, request: Extend): Steps<readonly LeaseResult[]> {
   const queue = yield* tx.queue(request.queue)

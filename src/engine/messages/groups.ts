@@ -3,7 +3,7 @@
  * that finding the next group to serve costs the same whatever waits behind a locked one.
  */
 
-import { change, greatest, orReplace, type Query, query } from '../statements.ts'
+import { change, greatest, orReplace, perRow, type Query, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { delayed, leased, ready } from './message-rows.ts'
@@ -38,7 +38,7 @@ const sql = {
       AND (${greatest}(returned_at, ?) = 0 OR NOT EXISTS (
         SELECT 1 FROM message /*sqlite INDEXED BY message_in_group */
         WHERE message.generation = fifo_group.generation AND group_name = fifo_group.name
-          AND state = ${delayed}
+          AND state = ${delayed} ${perRow}
       ))`),
   rest: change(`
     UPDATE fifo_group

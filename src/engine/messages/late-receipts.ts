@@ -6,7 +6,7 @@
 
 import { leaseMsMax } from '../../core/limits.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change } from '../statements.ts'
+import { byKey, change } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { runningBucket } from './buckets.ts'
@@ -32,7 +32,7 @@ const token = `token = CASE token WHEN ? THEN token ELSE ${unleasedToken} END`
 const sql = {
   move: change(`
     UPDATE message SET due_at = ?, held_until = ?, ${token}
-    ${plain} AND state = ${leased} AND ${isUnheld}`),
+    ${plain} AND state${byKey} = ${leased} AND ${isUnheld}`),
   hide: change(`
     UPDATE message SET state = ${leased}, due_at = ?, held_until = ?, ${token}, bucket = ?
     ${plain} AND (state = ${ready} OR state = ${blocked})`),

@@ -2,7 +2,7 @@
 
 import type { Delivery } from '../../backends/backend.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, type Statement } from '../statements.ts'
+import { byKey, change, type Statement } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { block, kindOf, runningBucket } from './buckets.ts'
@@ -26,7 +26,7 @@ const leaseOne = (more: string, from: string): Statement =>
     WHERE sequence = ? AND ${from}`)
 
 const sql = {
-  lease: leaseOne('', 'state = 0'),
+  lease: leaseOne('', `state${byKey} = 0`),
   leaseGated: leaseOne(', bucket = ?', `(state = 0 OR state = ${blocked})`),
 }
 

@@ -21,7 +21,7 @@ import { unitHasWorkAgain } from '../flows/flow-ends.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
 import { finishJob } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, query, skipLocked, upTo } from '../statements.ts'
+import { byKey, change, perRow, query, skipLocked, upTo } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { unblock } from './buckets.ts'
@@ -69,7 +69,7 @@ const sql = {
     WHERE generation = ? AND state = 0 AND sequence > ? AND sequence <= ? AND NOT EXISTS (
       SELECT 1 FROM fifo_group
       WHERE fifo_group.generation = message.generation AND name = group_name
-        AND first_leased < message.sequence
+        AND first_leased < message.sequence ${perRow}
     )
     ORDER BY sequence ${upTo} ${skipLocked}`),
   remaining: query<unknown>(`
@@ -80,7 +80,7 @@ const sql = {
       sequence = ?, generation = ?, id = NULL, sent_at = ?, receive_count = 0,
       first_received_at = NULL, token = ${unleasedToken}, origin = NULL, delayed_until = NULL,
       expires_at = ?, job_type = ?, job_owner = ?, job = ?, limit_keys = NULL
-    WHERE sequence = ? AND generation = ? AND state = 0`),
+    WHERE sequence = ? AND generation = ? AND state${byKey} = 0`),
 }
 
 interface TaskRow {

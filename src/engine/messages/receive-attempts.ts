@@ -6,7 +6,7 @@
 import type { Delivery } from '../../backends/backend.ts'
 import { deduplicationWindowMs } from '../../core/limits.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, orReplace, query } from '../statements.ts'
+import { byKey, change, orReplace, query } from '../statements.ts'
 import { inTurn, type Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { holdLeased } from './expiry.ts'
@@ -14,7 +14,7 @@ import { deliveryFromRow, type MessageRow, messageColumns } from './message-rows
 
 const sql = {
   find: query<{ leases: string }>(`
-    SELECT leases FROM receive_attempt WHERE generation = ? AND id = ? AND expires_at > ?`),
+    SELECT leases FROM receive_attempt WHERE generation = ? AND id = ? AND expires_at${byKey} > ?`),
   remember: change(`
     INSERT INTO receive_attempt (generation, id, leases, expires_at)
     VALUES (?, ?, ?, ?)
@@ -22,10 +22,10 @@ const sql = {
   leasedMessage: query<MessageRow>(`
     SELECT ${messageColumns} FROM message
     WHERE sequence = ? AND generation = ? AND token = ? AND coalesce(held_until, due_at) = ?
-      AND state = 1 AND due_at > ?`),
+      AND state${byKey} = 1 AND due_at > ?`),
   renew: change(`
     UPDATE message SET due_at = ?, held_until = ?
-    WHERE sequence = ? AND token = ? AND state = 1`),
+    WHERE sequence = ? AND token = ? AND state${byKey} = 1`),
 }
 
 type RememberedLease = readonly [sequence: number, token: number, expiresAt: number]

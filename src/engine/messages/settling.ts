@@ -19,7 +19,7 @@ import { endUnit } from '../flows/flow-ends.ts'
 import { storeFailure, storeLogs } from '../jobs/attempt-details.ts'
 import { finishLeasedJob, noteAttempt } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, query } from '../statements.ts'
+import { byKey, change, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { deadLetterQueue, moveLeasedMessage, removeFinished } from './dead-lettering.ts'
@@ -47,7 +47,7 @@ import { refuseParts, storeParts } from './settlement-parts.ts'
 import { leaseEnded } from './tenants.ts'
 
 const deleted = 'RETURNING state, sent_at, expires_at, group_name, body IS NULL AS apart, unit'
-const live = 'WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?'
+const live = `WHERE sequence = ? AND generation = ? AND token = ? AND state${byKey} = 1 AND due_at > ?`
 
 const sql = {
   // Standard queues accept a late acknowledgement as long as the message was not leased again. The

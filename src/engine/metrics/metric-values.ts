@@ -10,7 +10,7 @@ import type {
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { minuteOf } from '../../core/minutes.ts'
-import { change, greatest, least, query, upTo } from '../statements.ts'
+import { among, byKey, change, greatest, least, perRow, query, upTo } from '../statements.ts'
 import { filtered, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 
@@ -34,13 +34,16 @@ const sql = {
     WHERE name = (SELECT id FROM metric_name WHERE metric_name.name = ?)
       AND minute BETWEEN ? AND ? ORDER BY minute`),
   forget: change(`
-    DELETE FROM metric_value WHERE (name, minute) IN (
-      SELECT name, minute FROM metric_value /*sqlite INDEXED BY metric_value_by_age */
-      WHERE minute < ? LIMIT CAST(? AS INTEGER)
-    )`),
+    DELETE FROM metric_value WHERE ${among(
+      'name, minute',
+      `FROM metric_value /*sqlite INDEXED BY metric_value_by_age */
+      WHERE minute${byKey} < ? LIMIT CAST(? AS INTEGER)`,
+    )}`),
   forgetNames: change(`
     DELETE FROM metric_name
-    WHERE NOT EXISTS (SELECT 1 FROM metric_value WHERE metric_value.name = metric_name.id)`),
+    WHERE NOT EXISTS (
+      SELECT 1 FROM metric_value WHERE metric_value.name = metric_name.id ${perRow}
+    )`),
 }
 
 export interface NamedValue {

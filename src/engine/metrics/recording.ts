@@ -12,7 +12,7 @@ import { snakeCase } from '../../core/snake-case.ts'
 import { oldestAge } from '../queues/oldest-age.ts'
 import { readStatistics } from '../queues/statistics.ts'
 import type { Statement } from '../statements.ts'
-import { change, orReplace, query } from '../statements.ts'
+import { among, byKey, change, orReplace, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { addToHandlers, decodeHandlers, encodeHandlers } from './metric-handlers.ts'
@@ -59,12 +59,13 @@ const sql = {
     ) VALUES (?, ?, ${marks}, ?, ?, ?, ?, ?, ?)
     ${orReplace('queue, minute', `${all}, ready, leased, delayed, oldest_ready, oldest, handlers`)}`),
   anyOld: query<unknown>(`
-    SELECT 1 FROM metric_minute /*sqlite INDEXED BY metric_minute_by_age */ WHERE minute < ? LIMIT 1`),
+    SELECT 1 FROM metric_minute /*sqlite INDEXED BY metric_minute_by_age */ WHERE minute${byKey} < ? LIMIT 1`),
   forget: change(`
-    DELETE FROM metric_minute WHERE (queue, minute) IN (
-      SELECT queue, minute FROM metric_minute /*sqlite INDEXED BY metric_minute_by_age */
-      WHERE minute < ? LIMIT ${forgetSlice}
-    )`),
+    DELETE FROM metric_minute WHERE ${among(
+      'queue, minute',
+      `FROM metric_minute /*sqlite INDEXED BY metric_minute_by_age */
+      WHERE minute${byKey} < ? LIMIT ${forgetSlice}`,
+    )}`),
   forgetBases: gone('metric_base'),
   forgetHandlers: gone('metric_handlers'),
 }

@@ -11,7 +11,7 @@ import type {
   ScheduleRecord,
 } from '../../backends/schedule-store.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import { change, least, query, upTo } from '../statements.ts'
+import { byKey, change, least, query, upTo } from '../statements.ts'
 import { filtered, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import {
@@ -38,7 +38,7 @@ const sql = {
     SELECT name FROM schedule /*sqlite INDEXED BY schedule_declared */
     WHERE definition IS NULL AND scope = ? AND declared_at <= ?`),
   pause: change(`
-    UPDATE schedule SET paused_at = ?, paused_by = ? WHERE name = ? AND paused_at IS NULL`),
+    UPDATE schedule SET paused_at = ?, paused_by = ? WHERE name = ? AND paused_at${byKey} IS NULL`),
   resume: change(`
     UPDATE schedule SET
       paused_at = NULL, paused_by = NULL, next_at = ?, resumed_at = ?, resumed_by = ?

@@ -16,7 +16,7 @@ import type {
   Ticks,
 } from '../../backends/schedule-store.ts'
 import { refuseEmitted, storeEmitted } from '../messages/emitting.ts'
-import { change, greatest, query, upTo } from '../statements.ts'
+import { byKey, change, greatest, query, upTo } from '../statements.ts'
 import { gathered, inTurn, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { columns, findSchedule, recordOf, removeEnded, storedDefinition } from './schedule-rows.ts'
@@ -59,7 +59,7 @@ const sql = {
       ticks = ticks + ?, skipped = skipped + ?, failed = failed + ?,
       last_error = coalesce(?, last_error)
     WHERE name = ? AND rule = ? AND definition IS NOT DISTINCT FROM ? AND next_at = ? AND next_at <= ?
-      AND paused_at IS NULL`),
+      AND paused_at${byKey} IS NULL`),
   noteRun: change('UPDATE schedule SET ran_at = ?, ran_by = ? WHERE name = ?'),
 }
 

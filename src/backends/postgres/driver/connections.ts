@@ -24,7 +24,7 @@ const numeric = 1700
  * Plans are made once, when a table may be empty, and must be good when it is full. So rows are found by
  * indexes, in their order, and never by reading a whole table.
  */
-const begin = [
+export const begin: string = [
   'BEGIN',
   'SET LOCAL plan_cache_mode = force_generic_plan',
   ...['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin', 'sort'].map(

@@ -235,7 +235,7 @@ CREATE TABLE idempotency (
 CREATE INDEX claim_rate_by_expiry ON claim_rate (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX deduplication_by_expiry ON deduplication (expires_at);
 CREATE INDEX fifo_group_open ON fifo_group (generation, turn, head) WHERE turn IS NOT NULL;
-CREATE INDEX finished_job_by_queue ON finished_job (queue, status, number);
+CREATE INDEX finished_job_by_queue ON finished_job (queue, status, number) WHERE queue IS NOT NULL;
 CREATE INDEX idempotency_by_expiry ON idempotency (expires_at);
 CREATE INDEX message_bucket ON message (generation, bucket, sequence) WHERE bucket IS NOT NULL;
 CREATE INDEX message_due ON message (generation, state, due_at) WHERE state > 0;
@@ -243,7 +243,7 @@ CREATE INDEX message_in_group ON message (generation, group_name, state, sequenc
 CREATE INDEX message_own_expiry ON message (generation, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX message_ready ON message (generation, sequence) WHERE state = 0;
 CREATE UNIQUE INDEX move_task_active ON move_task (source_queue) WHERE status IN ('running', 'cancelling');
-CREATE INDEX move_task_by_source ON move_task (source, number);
+CREATE INDEX move_task_by_source ON move_task (source, number) WHERE source IS NOT NULL;
 CREATE INDEX queue_by_dead_letter ON queue (dead_letter, name) WHERE dead_letter IS NOT NULL;
 CREATE INDEX queue_by_generation ON queue (generation);
 CREATE INDEX receive_attempt_by_expiry ON receive_attempt (expires_at);
