@@ -61,6 +61,12 @@ const oldestBlocked = `
 export const leaseIsDue: Query<unknown> = query(`${dueIn(leased)} LIMIT 1`)
 export const delayIsDue: Query<unknown> = query(`${dueIn(delayed)} LIMIT 1`)
 
+/** How the oldest message in some state is looked at, and how it is taken. */
+interface Oldest {
+  readonly look: Query<ElapsedRow>
+  readonly take: Query<ElapsedRow>
+}
+
 const sql = {
   dueLeased: query<ElapsedRow>(`${dueIn(leased)} ${upTo} ${skipLocked}`),
   dueDelayed: query<ElapsedRow>(`${dueIn(delayed)} ${upTo} ${skipLocked}`),
@@ -70,11 +76,14 @@ const sql = {
   content: query<ContentRow>(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
   firstReady: query<ElapsedRow>(oldestReady),
   firstBlocked: query<ElapsedRow>(oldestBlocked),
-  oldestReady: query<ElapsedRow>(`${oldestReady} ${skipLocked}`),
-  oldestBlocked: query<ElapsedRow>(`${oldestBlocked} ${skipLocked}`),
+  takeReady: query<ElapsedRow>(`${oldestReady} ${skipLocked}`),
+  takeBlocked: query<ElapsedRow>(`${oldestBlocked} ${skipLocked}`),
   ownExpired: query<ElapsedRow>(`
     ${ownExpired(elapsedColumns)} ORDER BY expires_at, sequence ${upTo} ${skipLocked}`),
 }
+
+const readyOnes: Oldest = { look: sql.firstReady, take: sql.takeReady }
+const blockedOnes: Oldest = { look: sql.firstBlocked, take: sql.takeBlocked }
 
 /** Messages that wait and have passed their own expiry. Leases and delays end at their own times. */
 export function ownExpired(columns: string): string {
@@ -196,20 +205,20 @@ export function* endDueForReceive(tx: Transaction, queue: Queue): Steps<void> {
 /** Removes messages that have expired while they were ready or blocked; at most about a slice. */
 export function* expireWaiting(tx: Transaction, queue: Queue): Steps<number> {
   return atMostSlice(
-    yield* expireOldest(tx, queue, sql.oldestReady),
-    yield* expireOldest(tx, queue, sql.oldestBlocked),
+    yield* expireOldest(tx, queue, readyOnes),
+    yield* expireOldest(tx, queue, blockedOnes),
     yield* expireOwn(tx, queue),
   )
 }
 
 /** The same for a receive, for which only those that are ready matter. */
 function* expireReady(tx: Transaction, queue: Queue): Steps<number> {
-  return atMostSlice(yield* expireOldest(tx, queue, sql.oldestReady), yield* expireOwn(tx, queue))
+  return atMostSlice(yield* expireOldest(tx, queue, readyOnes), yield* expireOwn(tx, queue))
 }
 
 /** The same for those that are blocked. */
 export function* expireBlocked(tx: Transaction, queue: Queue): Steps<number> {
-  return atMostSlice(yield* expireOldest(tx, queue, sql.oldestBlocked), yield* expireOwn(tx, queue))
+  return atMostSlice(yield* expireOldest(tx, queue, blockedOnes), yield* expireOwn(tx, queue))
 }
 
 function atMostSlice(...counts: readonly number[]): number {
@@ -220,9 +229,12 @@ function atMostSlice(...counts: readonly number[]): number {
 }
 
 /** Messages without their own expiry lie before all others, and expire in their order. */
-function* expireOldest(tx: Transaction, queue: Queue, oldest: Query<ElapsedRow>): Steps<number> {
+function* expireOldest(tx: Transaction, queue: Queue, { look, take }: Oldest): Steps<number> {
   for (let count = 0; count < sliceRows; count += 1) {
-    const row = yield* tx.one(oldest, queue.generation)
+    // A message that is taken only to be looked at would be missing for a receive.
+    const oldest = yield* tx.one(look, queue.generation)
+    if (oldest === undefined || !hasRetentionEnded(queue, oldest, tx.now)) return count
+    const row = yield* tx.one(take, queue.generation)
     if (row === undefined || !hasRetentionEnded(queue, row, tx.now)) return count
     yield* expire(tx, queue, row, tx.now)
   }
