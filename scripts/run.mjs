@@ -261,8 +261,10 @@ async function test() {
     if (code !== 0) failures.push(name)
     if (code >= 128) break
   }
-  const counts = readCounts(report)
+  const { readReport } = await import('./test-report.mjs')
+  const counts = readReport(report, root)
   rmSync(report, { force: true })
+  for (const line of counts.lines) process.stdout.write(`${line}\n`)
   // Count failed steps, so that the last line and the exit code agree.
   const failedSteps = failures.filter((name) => name !== 'tests' || counts.failed === 0)
   if (failures.length > 0) process.stdout.write(`Failed: ${failures.join(', ')}\n`)
@@ -270,23 +272,6 @@ async function test() {
   const failed = counts.failed + failedSteps.length
   process.stdout.write(`${counts.passed} passed, ${failed} failed${skipped}\n`)
   return failed === 0 ? 0 : 1
-}
-
-function readCounts(report) {
-  try {
-    const result = JSON.parse(readFileSync(report, 'utf8'))
-    // A file that cannot be loaded has no tests to count.
-    const broken = result.testResults.filter(
-      (file) => file.status === 'failed' && file.assertionResults.length === 0,
-    )
-    return {
-      passed: result.numPassedTests,
-      failed: result.numFailedTests + broken.length,
-      skipped: result.numPendingTests + result.numTodoTests,
-    }
-  } catch {
-    return { passed: 0, failed: 0, skipped: 0 }
-  }
 }
 
 function fail(message, exitCode = 1) {

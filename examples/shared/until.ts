@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 const pollMs = 20
 /** Generous, for slow machines. */
-const defaultTimeoutMs = 60_000
+const defaultTimeoutMs = 120_000
 
 export async function until(
   holds: () => boolean | Promise<boolean>,

@@ -142,7 +142,7 @@ describe('draining', () => {
     const mill = await opened({ handle: { pages: () => gate.promise } })
     await mill.queues.pages.send({ page: 1 })
     const drained = mill.drain()
-    await vi.waitFor(() => assert.equal(warned.mock.calls.length, 1), { timeout: 10_000 })
+    await vi.waitFor(() => assert.equal(warned.mock.calls.length, 1), { timeout: 60_000 })
     assert.match(String(warned.mock.calls[0]?.[0]), /running handlers: pages\. .*whileRunning/s)
     gate.resolve()
     assert.equal((await drained).completed, 1)

@@ -14,7 +14,6 @@ const talks = 150
 const messagesPerTalk = 12
 /** Merges that begin between two kills. */
 const mergesPerKill = 60
-const waitMsMax = 60_000
 
 type Talks = ReturnType<typeof talksApp>
 
@@ -46,27 +45,23 @@ class Merges {
 }
 
 describe(`two processes that merge, of which one is killed again and again (MILLRACE_SEED=${seed})`, () => {
-  test(
-    'merge every message once, in order, and never two batches of a talk at once',
-    () =>
-      inTemporaryFolder('kill-collecting', async (folder) => {
-        const mill = await open(talksApp(noMerge, noTime), { data: folder.path })
-        const merges = new Merges()
-        try {
-          const kills = await collectWithKills(mill, folder.path, merges)
-          assert.ok(kills >= 5, `there were only ${kills} kills`)
-          const { items } = await mill.collectors.talks.list()
-          assert.deepEqual(items, [])
-          const { ready, leased, delayed } = await mill.queues.delay.statistics()
-          assert.deepEqual([ready, leased, delayed], [0, 0, 0])
-        } finally {
-          await mill.close()
-        }
-        assertOneAtATime(merges.all)
-        assertSoundStore(folder.file('millrace.db'))
-      }),
-    120_000,
-  )
+  test('merge every message once, in order, and never two batches of a talk at once', () =>
+    inTemporaryFolder('kill-collecting', async (folder) => {
+      const mill = await open(talksApp(noMerge, noTime), { data: folder.path })
+      const merges = new Merges()
+      try {
+        const kills = await collectWithKills(mill, folder.path, merges)
+        assert.ok(kills >= 5, `there were only ${kills} kills`)
+        const { items } = await mill.collectors.talks.list()
+        assert.deepEqual(items, [])
+        const { ready, leased, delayed } = await mill.queues.delay.statistics()
+        assert.deepEqual([ready, leased, delayed], [0, 0, 0])
+      } finally {
+        await mill.close()
+      }
+      assertOneAtATime(merges.all)
+      assertSoundStore(folder.file('millrace.db'))
+    }))
 })
 
 const noMerge = (): void => assert.fail('this process merges nothing')
@@ -159,9 +154,7 @@ async function sendAll(
 /** Receives what was merged until all of it has come, and checks that each came once and in order. */
 async function readAll({ queues }: Mill<Talks>): Promise<void> {
   const seen = new Set<string>()
-  const until = Date.now() + waitMsMax
   while (seen.size < talks * messagesPerTalk) {
-    assert.ok(Date.now() < until, `only ${seen.size} messages were merged`)
     for (const delivery of await queues.merged.receive({ max: 100, wait: '1s' })) {
       const { talk, at } = delivery.message
       assert.deepEqual(

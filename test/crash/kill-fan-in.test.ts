@@ -49,7 +49,7 @@ describe(`a process that is killed in the middle of fan-in (MILLRACE_SEED=${seed
       await assertAllEnd(file, notes)
       assertSoundStore(file)
     })
-  }, 180_000)
+  })
 })
 
 async function prepareQueues(file: string): Promise<void> {

@@ -14,32 +14,28 @@ const attempts = 8
 const startsPerKill = 500
 
 describe(`two workers, of which one is killed every second (MILLRACE_SEED=${seed})`, () => {
-  test(
-    'bring every job to its end, with one effect each',
-    () =>
-      inWorkshop('kill-workers', async (scene) => {
-        const ledger = createLedger(scene)
-        const plans = Array.from({ length: tasks }, (_, index) => plan(index))
-        const ids = await scene.enqueue('tasks', plans, { attempts })
-        const kills = await workWithKills(scene, ledger)
-        assert.ok(kills >= 8, `there were only ${kills} kills`)
+  test('bring every job to its end, with one effect each', () =>
+    inWorkshop('kill-workers', async (scene) => {
+      const ledger = createLedger(scene)
+      const plans = Array.from({ length: tasks }, (_, index) => plan(index))
+      const ids = await scene.enqueue('tasks', plans, { attempts })
+      const kills = await workWithKills(scene, ledger)
+      assert.ok(kills >= 8, `there were only ${kills} kills`)
 
-        const finished: FinishedJob[] = []
-        for (const id of ids) finished.push(await scene.mill.jobs.waitFor(id))
-        for (const [index, { status, attemptsMade }] of finished.entries()) {
-          assert.equal(status, isHopeless(plans[index]) ? 'failed' : 'completed')
-          assert.ok(attemptsMade >= 1 && attemptsMade <= attempts, `${attemptsMade} attempts`)
-        }
-        const completed = finished.filter(({ status }) => status === 'completed')
-        const lost = completed.filter((job) => job.attemptsMade > 1 + failuresOf(job))
-        assert.ok(lost.length > kills, 'hardly a task has met a kill')
+      const finished: FinishedJob[] = []
+      for (const id of ids) finished.push(await scene.mill.jobs.waitFor(id))
+      for (const [index, { status, attemptsMade }] of finished.entries()) {
+        assert.equal(status, isHopeless(plans[index]) ? 'failed' : 'completed')
+        assert.ok(attemptsMade >= 1 && attemptsMade <= attempts, `${attemptsMade} attempts`)
+      }
+      const completed = finished.filter(({ status }) => status === 'completed')
+      const lost = completed.filter((job) => job.attemptsMade > 1 + failuresOf(job))
+      assert.ok(lost.length > kills, 'hardly a task has met a kill')
 
-        const { ready, leased, delayed } = await scene.mill.queues.tasks.statistics()
-        assert.deepEqual([ready, leased, delayed], [0, 0, 0])
-        await assertOneEffectEach(scene, ledger, completed)
-      }),
-    120_000,
-  )
+      const { ready, leased, delayed } = await scene.mill.queues.tasks.statistics()
+      assert.deepEqual([ready, leased, delayed], [0, 0, 0])
+      await assertOneEffectEach(scene, ledger, completed)
+    }))
 })
 
 /** Most take some milliseconds, some fail at first, a few always. */

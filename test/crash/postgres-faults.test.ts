@@ -39,7 +39,7 @@ describe('Postgres', () => {
     assert.equal(acknowledged.length, 300)
     assert.equal((await backend.queueStatistics({ queue: 'q' })).ready, stored.length)
     await backend.close()
-  }, 120_000)
+  })
 
   test('whose answer to a commit is lost has committed, and the call is not repeated', async () => {
     await using server = await startPostgresServer({ durable: false })
@@ -68,7 +68,7 @@ describe('Postgres', () => {
     assert.equal(losses, 10)
     assert.deepEqual(await bodiesIn(backend), bodies)
     await backend.close()
-  }, 120_000)
+  })
 
   test('that is stopped in the middle of transactions loses and doubles nothing', async () => {
     await using server = await startPostgresServer({ durable: true })
@@ -102,7 +102,7 @@ describe('Postgres', () => {
       [],
     )
     await backend.close()
-  }, 120_000)
+  })
 })
 
 async function send(backend: Backend, body: string): Promise<void> {

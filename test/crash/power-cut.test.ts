@@ -15,40 +15,36 @@ import { assertNothingLost, prepareQueues } from './load-check.ts'
 const cuts = 6
 
 describe.skipIf(!canMount)(`a power cut under load (MILLRACE_SEED=${seed})`, () => {
-  test(
-    `loses nothing that was answered, ${cuts} times over`,
-    () =>
-      inTemporaryFolder('power-cut', async (folder) => {
-        const randomness = seededRandomness(seed)
-        for (let cut = 0; cut < cuts; cut += 1) {
-          // A disk in a file: what the file holds at the moment of the copy is what the disk had got.
-          const disk = folder.file(`disk-${cut}.img`)
-          const crashed = folder.file(`crashed-${cut}.img`)
-          const journal = folder.file(`journal-${cut}.txt`)
-          execFileSync('truncate', ['--size', '64M', disk])
-          execFileSync('mkfs.ext4', ['-q', '-F', disk])
-          await withMounted(['-o', 'loop', disk], folder.file(`live-${cut}`), async (live) => {
-            const file = `${live}/store.db`
-            await prepareQueues(file)
-            const child = new ChildProgram(new URL('./load.child.ts', import.meta.url), {
-              file,
-              journal,
-              run: cut,
-            })
-            const moment = 20 + Math.floor(randomness.next() * 200)
-            for (let step = 0; step <= moment; step += 1) await child.next('progress')
-            child.pause()
-            copyFileSync(disk, crashed)
-            await child.kill()
+  test(`loses nothing that was answered, ${cuts} times over`, () =>
+    inTemporaryFolder('power-cut', async (folder) => {
+      const randomness = seededRandomness(seed)
+      for (let cut = 0; cut < cuts; cut += 1) {
+        // A disk in a file: what the file holds at the moment of the copy is what the disk had got.
+        const disk = folder.file(`disk-${cut}.img`)
+        const crashed = folder.file(`crashed-${cut}.img`)
+        const journal = folder.file(`journal-${cut}.txt`)
+        execFileSync('truncate', ['--size', '64M', disk])
+        execFileSync('mkfs.ext4', ['-q', '-F', disk])
+        await withMounted(['-o', 'loop', disk], folder.file(`live-${cut}`), async (live) => {
+          const file = `${live}/store.db`
+          await prepareQueues(file)
+          const child = new ChildProgram(new URL('./load.child.ts', import.meta.url), {
+            file,
+            journal,
+            run: cut,
           })
-          await withMounted(['-o', 'loop', crashed], folder.file(`after-${cut}`), async (after) => {
-            const told = new Journal(await readFile(journal, 'utf8'))
-            assert.ok(told.sent.size > 0, 'there was no load')
-            await assertNothingLost(`${after}/store.db`, told)
-            assertSoundStore(`${after}/store.db`)
-          })
-        }
-      }),
-    180_000,
-  )
+          const moment = 20 + Math.floor(randomness.next() * 200)
+          for (let step = 0; step <= moment; step += 1) await child.next('progress')
+          child.pause()
+          copyFileSync(disk, crashed)
+          await child.kill()
+        })
+        await withMounted(['-o', 'loop', crashed], folder.file(`after-${cut}`), async (after) => {
+          const told = new Journal(await readFile(journal, 'utf8'))
+          assert.ok(told.sent.size > 0, 'there was no load')
+          await assertNothingLost(`${after}/store.db`, told)
+          assertSoundStore(`${after}/store.db`)
+        })
+      }
+    }))
 })

@@ -4,7 +4,7 @@ import { leaseMs, sharedMs, sweepMs } from './workshop.ts'
 import { inWorkshop } from './workshop-scene.ts'
 
 /** For a machine that has other things to do. */
-const marginMs = 2_000
+const marginMs = 15_000
 
 describe('the jobs of a worker that was killed', () => {
   test('are all taken up by another within a lease and a sweep, and not before', () =>

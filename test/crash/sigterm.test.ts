@@ -18,7 +18,7 @@ describe('a worker process that is asked to stop', () => {
         poll: ['tasks'],
         concurrency: running.length,
         patient: true,
-        stopTimeout: '3s',
+        stopTimeout: '10s',
       })
       await scene.until(() => worker.running.length === running.length)
       const { code, errorText } = await worker.stop()

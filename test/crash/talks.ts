@@ -21,7 +21,7 @@ export type OnMerge = (message: MergeMessage) => void
 export function talksApp(onMerge: OnMerge, takesMs: (talk: string) => Promise<void>) {
   return defineApp('talks', {
     queues: {
-      delay: triggers({ visibilityTimeout: '2s', deadLetter: { after: 100 } }),
+      delay: triggers({ visibilityTimeout: '5s', deadLetter: { after: 100 } }),
       merged: queue({ schema: Merged }),
     },
     collectors: {

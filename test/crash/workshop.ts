@@ -12,7 +12,7 @@ import {
 import type { ChildMessage } from '../support/child-program.ts'
 
 /** Long enough for a busy machine, short enough to wait for. */
-export const leaseMs = 2_000
+export const leaseMs = 3_000
 /** The pause between two slices of upkeep, of any process that has the store open. */
 export const sweepMs = 1_000
 

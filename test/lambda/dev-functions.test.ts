@@ -56,7 +56,7 @@ describe('a function with a store', () => {
     const { data } = await startPress()
     await using mill = await open(press, { data, onNotice: () => undefined })
     const { id } = await mill.jobs.enqueue('work', 'PRINT', { copies: 2 })
-    const job = await mill.jobs.waitFor(id, { timeout: '20s' })
+    const job = await mill.jobs.waitFor(id, { timeout: '2m' })
     assert.deepEqual([job.status, job.result], ['completed', { sheets: 4 }])
   })
 })

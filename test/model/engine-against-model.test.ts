@@ -22,6 +22,6 @@ describe(`the SQLite engine against the reference model (MILLRACE_SEED=${seed})`
       await engine.close()
       assertSoundStore(engine.file)
       await engine.remove()
-    }, 180_000)
+    })
   }
 })

@@ -64,13 +64,13 @@ describe('a token comparison that jobs depend on and that is taken out', async (
       const { failure, runs } = await firstFailure(runsMax)
       assert.ok(failure !== undefined, `${runs} random runs did not notice`)
       runsNeeded = Math.max(runsNeeded, runs)
-    }, 180_000)
+    })
   }
 
   test('is what was noticed: the engine as it is passes the same runs', async () => {
     const { failure } = await firstFailure(runsNeeded)
     assert.equal(failure, undefined)
-  }, 180_000)
+  })
 })
 
 async function firstFailure(

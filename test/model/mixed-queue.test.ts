@@ -232,5 +232,5 @@ describe('jobs and plain messages in one queue, against a plain model', () => {
       await engine.close()
       await engine.remove()
     }
-  }, 180_000)
+  })
 })

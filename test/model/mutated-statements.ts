@@ -30,7 +30,7 @@ export function testMutations(
       const failure = await firstFailure(faults)
       assert.ok(mutated.size > 0, 'there is no such statement, or not with this part')
       assert.ok(failure !== undefined, 'the random runs did not notice')
-    }, 120_000)
+    })
   }
 }
 

@@ -68,14 +68,14 @@ describe('a token comparison that is taken out', async () => {
       const { failed, numRuns } = await randomRuns(runsMax)
       assert.ok(failed, `${numRuns} random runs did not notice`)
       runsNeeded = Math.max(runsNeeded, numRuns)
-    }, 120_000)
+    })
   }
 
   test('is what was noticed: the engine as it is passes the same runs', async () => {
     const { failed, error } = await randomRuns(runsNeeded)
     assert.ok(!failed, `the engine differs from the model anyway: ${error}`)
     await fencedJobs()
-  }, 120_000)
+  })
 })
 
 async function fencedJobs(): Promise<void> {

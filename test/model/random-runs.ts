@@ -43,6 +43,6 @@ export function testRandomRuns({ name, runs, runsPerStore, stepsPerRun, open }: 
         }
       }
       await opened.end()
-    }, 180_000)
+    })
   }
 }

@@ -90,7 +90,7 @@ export function describeConsumers(tarball: () => string): void {
       const code = `
         const { defineApp, jobs, open } = require('millrace')
         ${schema}
-        const work = jobs({ types: { BLOCK: anything }, visibilityTimeout: '1s' })
+        const work = jobs({ types: { BLOCK: anything }, visibilityTimeout: '3s' })
         const app = defineApp('threads', { queues: { work } })
         const handle = {
           BLOCK: (ms) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms),
@@ -98,7 +98,7 @@ export function describeConsumers(tarball: () => string): void {
         const main = async () => {
           const mill = await open(app, { data: 'threads-${version}' })
           mill.worker({ poll: ['work'], handle }).start()
-          const { id } = await mill.jobs.enqueue('work', 'BLOCK', 2500)
+          const { id } = await mill.jobs.enqueue('work', 'BLOCK', 4500)
           const { status, attemptsMade } = await mill.jobs.waitFor(id)
           // Another thread looks whether the copy can be restored.
           await mill.backup('copy-${version}.db')

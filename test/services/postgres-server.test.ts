@@ -70,7 +70,7 @@ describe('a Postgres server for tests', () => {
         await assert.rejects(query(pgbouncerUrl, 'SELECT'), refused)
         assert.ok(!existsSync(folder))
       },
-      { timeout: 30_000 },
+      { timeout: 120_000 },
     )
   })
 })

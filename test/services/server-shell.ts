@@ -29,7 +29,7 @@ export interface ServerStart {
 }
 
 /** Also for a slow machine: each step takes less than a second. */
-const stepMsMax = 30_000
+const stepMsMax = 120_000
 const logLinesMax = 200
 
 export class ServerShell {

@@ -14,6 +14,9 @@ const impatient = {
   checkInterval: { ms: 25 },
 }
 
+/** For requests that are refused, however long the machine takes to read them. */
+const patient = { ...impatient, headersTimeout: { ms: 60_000 }, requestTimeout: { ms: 60_000 } }
+
 interface Scene {
   readonly url: string
   client(): Promise<RawClient>
@@ -102,7 +105,7 @@ describe('a client that sends too much', () => {
     ['an address of a megabyte', `GET /${'a'.repeat(2 ** 20)} HTTP/1.1\r\nHost: a\r\n\r\n`],
     ['a hundred and one headers', `${health}${'X-Many: a\r\n'.repeat(100)}\r\n`],
   ])('is told so for %s', async (_what, request) => {
-    const { url, client } = await served()
+    const { url, client } = await served(patient)
     const greedy = await client()
     greedy.write(request)
     await greedy.said(/^HTTP\/1\.1 431 /)
@@ -110,7 +113,7 @@ describe('a client that sends too much', () => {
   })
 
   test('headers without end is cut off', async () => {
-    const { url, client } = await served()
+    const { url, client } = await served(patient)
     const greedy = await client()
     greedy.write(health)
     drip(greedy, `X-More: ${'a'.repeat(1_000)}\r\n`, 1)
@@ -123,7 +126,7 @@ describe('a client that sends too much', () => {
     ['a health check', `${health}`, /^HTTP\/1\.1 200 /],
     ['nothing that is there', 'POST /nothing HTTP/1.1\r\nHost: localhost\r\n', /^HTTP\/1\.1 404 /],
   ])('a body without end to %s is answered and cut off', async (_where, begin, answer) => {
-    const { url, client } = await served({ ...impatient, requestTimeout: { ms: 60_000 } })
+    const { url, client } = await served(patient)
     const endless = await client()
     endless.write(`${begin}Transfer-Encoding: chunked\r\n\r\n`)
     const chunk = `10000\r\n${'a'.repeat(0x10000)}\r\n`
@@ -138,7 +141,7 @@ describe('a client that sends too much', () => {
   })
 
   test('a body that is declared larger than it may be is told so at once', async () => {
-    const { client } = await served()
+    const { client } = await served(patient)
     const greedy = await client()
     greedy.write(`${post}Content-Length: ${2 ** 40}\r\n\r\n`)
     await greedy.said(/^HTTP\/1\.1 413 [\s\S]*RequestEntityTooLarge/)
@@ -164,7 +167,7 @@ describe('a client that lies about its body', () => {
   })
 
   test('gets no answer to what it smuggles behind the body', async () => {
-    const { client } = await served()
+    const { client } = await served(patient)
     const liar = await client()
     liar.write(`${post}Content-Length: 2\r\n\r\n{}garbage that is no request\r\n\r\n`)
     const said = await liar.cutOff()
@@ -194,7 +197,7 @@ describe('a client that lies about its body', () => {
       'Transfer-Encoding: chunked, magic\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
     ],
   ])('is refused for %s', async (_what, rest) => {
-    const { url, client } = await served()
+    const { url, client } = await served(patient)
     const liar = await client()
     liar.write(post + rest)
     assert.match(await liar.cutOff(), /^HTTP\/1\.1 400 /)

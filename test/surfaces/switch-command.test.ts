@@ -88,7 +88,7 @@ describe('a switch that the command turns', () => {
     const restarted = await startWorker(place)
     await assert.rejects(mill.jobs.waitFor(held, second), { code: 'wait_timed_out' })
     assert.equal((await place.run('lift', ...onPaused, '--by', 'bob')).code, 0)
-    const { status, attemptsMade } = await mill.jobs.waitFor(held, second)
+    const { status, attemptsMade } = await mill.jobs.waitFor(held)
     assert.deepEqual([status, attemptsMade], ['completed', 1])
     assert.equal((await restarted.next<Classified>('classified')).text, 'held')
     restarted.terminate()

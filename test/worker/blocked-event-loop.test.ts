@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { setTimeout as after } from 'node:timers/promises'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
 import { defineApp, jobs, open } from '../../src/index.ts'
 import { ChildProgram } from '../support/child-program.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
-import { type Blocked, blockingFile } from './blocking.ts'
-import { forge } from './forge.ts'
+import { type Blocked, blockingFile, standStill } from './blocking.ts'
+import { forge, leaseMs } from './forge.ts'
 
 describe('a handler that blocks the event loop for longer than its lease', () => {
   test('keeps it: nobody else gets the job, and it is done in one attempt', () =>
-    inTemporaryFolder('blocked', async ({ path: data }) => {
+    inTemporaryFolder('blocked', async ({ path: data, file }) => {
       await using mill = await open(forge, { data })
       const child = new ChildProgram(blockingFile, { data })
       await child.next('ready')
-      const { id } = await mill.jobs.enqueue('basic', 'WORK', { ms: 2_500 })
+      const { id } = await mill.jobs.enqueue('basic', 'WORK', { blockedUntil: file('end') })
       await child.next('blocking')
       const taken: string[] = []
       const other = mill.worker({
@@ -21,6 +23,8 @@ describe('a handler that blocks the event loop for longer than its lease', () =>
         handle: { WORK: (_, context) => void taken.push(context.id) },
       })
       other.start()
+      await after(2 * leaseMs)
+      await writeFile(file('end'), '')
       const { isAborted } = await child.next<Blocked>('blocked')
       const job = await mill.jobs.waitFor(id)
       assert.deepEqual(
@@ -30,16 +34,16 @@ describe('a handler that blocks the event loop for longer than its lease', () =>
       // The other one is able to work, had there been anything for it.
       child.send({ kind: 'stop' })
       await child.ended()
-      const next = await mill.jobs.enqueue('basic', 'WORK', { ms: 0 })
+      const next = await mill.jobs.enqueue('basic', 'WORK', {})
       await mill.jobs.waitFor(next.id)
       assert.deepEqual(taken, [next.id])
     }))
 
   test('does not keep the jobs that wait behind it: another worker runs them', () =>
-    inTemporaryFolder('waiting', async ({ path: data }) => {
+    inTemporaryFolder('waiting', async ({ path: data, file }) => {
       await using mill = await open(forge, { data })
-      const fast = { type: 'WORK', payload: { ms: 0 } } as const
-      const slow = { type: 'WORK', payload: { ms: 4_000, atOnce: true } } as const
+      const fast = { type: 'WORK', payload: {} } as const
+      const slow = { type: 'WORK', payload: { blockedUntil: file('end'), atOnce: true } } as const
       // The worker has found its pace when it meets the one that blocks.
       const jobs = [...Array(800).fill(fast), slow, ...Array(199).fill(fast)]
       const ids = (await mill.jobs.enqueueMany('basic', jobs)).map(({ id }) => id)
@@ -53,7 +57,8 @@ describe('a handler that blocks the event loop for longer than its lease', () =>
         while ((await statusOf(id)) !== 'completed') await turn()
       }
       assert.equal(await statusOf(slowId), 'processing')
-      assert.equal((await mill.jobs.waitFor(slowId)).result, 'spun')
+      await writeFile(file('end'), '')
+      assert.equal((await mill.jobs.waitFor(slowId)).result, 'blocked')
       child.send({ kind: 'stop' })
       await child.ended()
       await other.stop()
@@ -65,20 +70,18 @@ describe('a handler that blocks the event loop for longer than its lease', () =>
   test('costs no attempt of jobs that were claimed from another queue in the same moment', () =>
     inTemporaryFolder('two-queues', async ({ path: data }) => {
       const WORK = z.object({ ms: z.number() })
-      const line = () => jobs({ types: { WORK }, visibilityTimeout: '1s', attempts: 1 })
+      const visibilityTimeout = `${leaseMs}ms` as const
+      const line = () => jobs({ types: { WORK }, visibilityTimeout, attempts: 1 })
       const app = defineApp('two', { queues: { a: line(), b: line() } })
       await using mill = await open(app, { data })
       const entries = (first: number) =>
         [first, 0, 0].map((ms) => ({ type: 'WORK', payload: { ms } }) as const)
       const enqueued = [
-        ...(await mill.jobs.enqueueMany('a', entries(2_500))),
+        ...(await mill.jobs.enqueueMany('a', entries(1.5 * leaseMs))),
         ...(await mill.jobs.enqueueMany('b', entries(0))),
       ]
-      const block = ({ ms }: { ms: number }): void => {
-        const until = performance.now() + ms
-        while (performance.now() < until);
-      }
-      const worker = mill.worker({ poll: ['a', 'b'], concurrency: 6, handle: { WORK: block } })
+      const handle = { WORK: ({ ms }: { ms: number }) => standStill(ms) }
+      const worker = mill.worker({ poll: ['a', 'b'], concurrency: 6, handle })
       worker.start()
       const ends = await Promise.all(enqueued.map(({ id }) => mill.jobs.waitFor(id)))
       await worker.stop()

@@ -1,7 +1,8 @@
-/** A worker whose handler blocks the event loop for as long as its job says; 0 ms ends at once. */
+/** A worker whose handler blocks the event loop until the file exists that its job names. */
+import { existsSync } from 'node:fs'
 import { open } from '../../src/index.ts'
 import { childArgument, fromParent, tellParent } from '../support/child-program.ts'
-import type { Blocked, Blocking } from './blocking.ts'
+import { type Blocked, type Blocking, standStill } from './blocking.ts'
 import { forge } from './forge.ts'
 
 const { data } = childArgument<Blocking>()
@@ -10,25 +11,23 @@ const worker = mill.worker({
   poll: ['basic'],
   concurrency: 1,
   handle: {
-    WORK: ({ ms, atOnce }, { signal }) => {
-      if (ms === 0) return 'fast'
-      if (atOnce) return spin(ms)
-      return block(ms, signal)
+    WORK: ({ blockedUntil, atOnce }, { signal }) => {
+      if (blockedUntil === undefined) return 'fast'
+      if (atOnce) return blockUntil(blockedUntil)
+      return block(blockedUntil, signal)
     },
   },
 })
 
-function spin(ms: number): string {
-  const until = performance.now() + ms
-  while (performance.now() < until);
-  return 'spun'
+function blockUntil(file: string): string {
+  while (!existsSync(file)) standStill(10)
+  return 'blocked'
 }
 
-async function block(ms: number, signal: AbortSignal): Promise<string> {
-  tellParent({ kind: 'blocking' })
+async function block(file: string, signal: AbortSignal): Promise<string> {
   // The message must have left before nothing leaves any more.
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  spin(ms)
+  await new Promise((resolve) => process.send?.({ kind: 'blocking' }, resolve))
+  blockUntil(file)
   // Whatever was due meanwhile has its turn now: it must not take the lease for lost.
   await new Promise((resolve) => setTimeout(resolve, 300))
   tellParent<Blocked>({ kind: 'blocked', isAborted: signal.aborted })

@@ -12,3 +12,8 @@ export interface Blocked extends ChildMessage {
 }
 
 export const blockingFile: URL = new URL('blocking.child.ts', import.meta.url)
+
+/** Stops this thread, and so its event loop. */
+export function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}

@@ -2,9 +2,18 @@ import { z } from 'zod'
 import { type App, defineApp } from '../../src/contracts/define-app.ts'
 import { type JobsQueue, jobs } from '../../src/contracts/jobs-declaration.ts'
 
-const Work = z.object({ ms: z.number(), atOnce: z.boolean().optional() })
+/** Long enough for a busy machine to start the thread that renews leases, short enough to be outlived. */
+export const leaseMs = 6_000
+
+const Work = z.object({
+  /** How long it takes. */
+  ms: z.number().default(0),
+  /** Blocks the event loop until this file exists. */
+  blockedUntil: z.string().optional(),
+  atOnce: z.boolean().optional(),
+})
 
 /** An app that several processes open on one store. */
 export const forge: App<{ basic: JobsQueue<{ WORK: typeof Work }> }> = defineApp('forge', {
-  queues: { basic: jobs({ types: { WORK: Work }, visibilityTimeout: '1s' }) },
+  queues: { basic: jobs({ types: { WORK: Work }, visibilityTimeout: `${leaseMs}ms` }) },
 })

@@ -19,13 +19,13 @@ async function signalled(
   { signal, ms, stopMs }: { signal: NodeJS.Signals; ms: number; stopMs: number },
 ): Promise<Run> {
   const mill = await open(forge, { data })
-  const work = Array.from({ length: 12 }, () => ({ type: 'WORK', payload: { ms } }) as const)
+  const work = Array.from({ length: 200 }, () => ({ type: 'WORK', payload: { ms } }) as const)
   await mill.jobs.enqueueMany('basic', work)
   const worker = startCommand(process.execPath, [program, data, String(stopMs)])
   await worker.output(/started/)
   worker.kill(signal)
   const ended = await worker.ended
-  const { items } = await mill.jobs.list('basic', { limit: 20 })
+  const { items } = await mill.jobs.list('basic', { limit: 1_000 })
   await mill.close()
   return { ended, jobs: items }
 }

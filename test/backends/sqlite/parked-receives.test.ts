@@ -43,7 +43,7 @@ test('a receive is served although the first try to serve it failed', async () =
     await folder.remove()
   })
   await one.createQueue({ queue: 'q' })
-  const waiting = one.receive({ queue: 'q', max: 1, waitMs: 5_000 })
+  const waiting = one.receive({ queue: 'q', max: 1, waitMs: 20_000 })
   await other.send({ queue: 'q', messages: [{ body: 'ready' }] })
   // The waiting receive is woken, and cannot begin a transaction.
   intruder.exec('BEGIN IMMEDIATE')

@@ -10,6 +10,9 @@ import { openSqlite } from '../../../src/backends/sqlite/index.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { RenewerRequest, RenewerThread } from './renewer.thread.ts'
 
+/** Long enough for a thread that a busy machine lets wait, and short enough to be outlived. */
+const leaseMs = 3_000
+
 interface RenewerScene {
   readonly backend: Backend
   readonly file: string
@@ -69,8 +72,8 @@ describe('the renewer', () => {
   test('keeps a lease alive while the thread that holds it is blocked', async () => {
     const { backend, otherThread, lease } = await openScene()
     const { shared, ask } = await startThread(otherThread)
-    const { receipt, endsAt } = await lease(400)
-    ask({ keep: extension(receipt, 400) })
+    const { receipt, endsAt } = await lease(leaseMs)
+    ask({ keep: extension(receipt, leaseMs) })
     // Blocks this thread until the lease would have lapsed without the other one.
     while (Date.now() <= endsAt + 100) Atomics.wait(shared, 0, Atomics.load(shared, 0), 1_000)
     assert.ok(Atomics.load(shared, 0) > 1)

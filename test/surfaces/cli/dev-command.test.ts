@@ -1,7 +1,6 @@
 /** `millrace dev` as a process: what it prints, how it ends, and how soon it is there. */
 import assert from 'node:assert/strict'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, onTestFinished, test } from 'vitest'
 import { type CliProcess, startCli } from '../../support/cli-process.ts'
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts'
@@ -25,13 +24,10 @@ async function stop(dev: CliProcess): Promise<string> {
   return stderr
 }
 
-/**
- * How long a process has taken so far, without the time in which it could have run and others had the
- * processor: other tests may run on this machine. What it waits for of itself counts.
- */
-async function unhinderedMs({ pid }: CliProcess, startedAt: number): Promise<number> {
-  const [, queuedNs = ''] = (await readFile(`/proc/${pid}/schedstat`, 'utf8')).split(' ')
-  return performance.now() - startedAt - Number(queuedNs) / 1e6
+/** The processor time of a process so far. Unlike the time of a clock, it does not depend on other processes. */
+async function processorMs({ pid }: CliProcess): Promise<number> {
+  const [ranNs] = (await readFile(`/proc/${pid}/schedstat`, 'utf8')).split(' ')
+  return Number(ranNs) / 1e6
 }
 
 describe('millrace dev', () => {
@@ -128,30 +124,42 @@ resources:
     assert.match(stderr, /bad\.yml:1:1: error: /)
   })
 
-  test('has 100 queues of a template ready within a second of its start', async () => {
+  test('has 100 queues of a template ready in little more time than two', async () => {
     const folder = await newFolder()
-    const queues = Array.from({ length: 50 }, (_, at) => [
-      `  Dlq${at}: { Type: AWS::SQS::Queue, Properties: { QueueName: many-${at}-dlq } }`,
-      `  Queue${at}:
+    const env = { HOME: folder.file('home') }
+    let starts = 0
+    const startMs = async (pairs: number): Promise<number> => {
+      await writeFile(folder.file('template.yaml'), templateOf(pairs))
+      const data = folder.file(`data-${starts}`)
+      starts += 1
+      const dev = startDev([folder.file('template.yaml'), '--data', data], env)
+      const [, url] = await dev.output(/listening on (\S+)/)
+      const last = await fetch(`${url}/?Action=GetQueueUrl&QueueName=many-${pairs - 1}`)
+      const ms = await processorMs(dev)
+      assert.equal(last.status, 200)
+      const count = 2 * pairs
+      assert.match(await stop(dev), new RegExp(`${count} queues \\(${count} new or changed\\)`))
+      return ms
+    }
+    const best = { few: Number.POSITIVE_INFINITY, many: Number.POSITIVE_INFINITY }
+    // The first start compiles the code for all others.
+    await startMs(1)
+    do {
+      best.few = Math.min(best.few, await startMs(1))
+      best.many = Math.min(best.many, await startMs(50))
+    } while (best.many > 2 * best.few && starts < 10)
+    assert.ok(best.many <= 2 * best.few, `it took ${best.many} ms instead of ${best.few} ms`)
+  })
+})
+
+function templateOf(pairs: number): string {
+  const queues = Array.from({ length: pairs }, (_, at) => [
+    `  Dlq${at}: { Type: AWS::SQS::Queue, Properties: { QueueName: many-${at}-dlq } }`,
+    `  Queue${at}:
     Type: AWS::SQS::Queue
     Properties:
       QueueName: many-${at}
       RedrivePolicy: { deadLetterTargetArn: !GetAtt Dlq${at}.Arn, maxReceiveCount: 3 }`,
-    ])
-    await writeFile(folder.file('template.yaml'), `Resources:\n${queues.flat().join('\n')}\n`)
-    // Like every start after the first: code that was compiled once is kept.
-    const env = { HOME: folder.file('home') }
-    const times: number[] = []
-    for (let run = 0; run < 4 && !times.some((ms) => ms < 1_000); run += 1) {
-      const data = join(folder.path, `data-${run}`)
-      const startedAt = performance.now()
-      const dev = startDev([folder.file('template.yaml'), '--data', data], env)
-      const [, url] = await dev.output(/listening on (\S+)/)
-      const last = await fetch(`${url}/?Action=GetQueueUrl&QueueName=many-49`)
-      times.push(await unhinderedMs(dev, startedAt))
-      assert.equal(last.status, 200)
-      assert.match(await stop(dev), /100 queues \(100 new or changed\)/)
-    }
-    assert.ok(Math.min(...times) < 1_000, `it took ${times.join(', ')} ms`)
-  })
-})
+  ])
+  return `Resources:\n${queues.flat().join('\n')}\n`
+}

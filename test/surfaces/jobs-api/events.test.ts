@@ -182,22 +182,24 @@ describe('the events of a job', () => {
   })
 
   test('end when the server stops', async () => {
-    const scene = await serveAcademy()
+    // A server that waited for the stream would wait for so long.
+    const scene = await serveAcademy({ connections: { drain: '1h' } })
     const id = await scene.enqueue({ owner: 'alice' })
     const follower = await follow(scene, id)
     await follower.next()
-    const before = performance.now()
     const [rest] = await Promise.all([follower.rest(), scene.server.stop()])
     assert.deepEqual(rest, [])
-    assert.ok(performance.now() - before < 4_000, 'the server waited for the stream')
   })
 
   test('end with the credentials that asked for them', async () => {
-    const scene = await serveAcademy()
+    const ports = virtualPorts(1, { startAt: Date.now() })
+    const scene = await serveAcademy({ ports })
     const id = await scene.enqueue({ owner: 'alice' })
-    const headers = { authorization: `Bearer ${await token({ sub: 'alice' }, '2s')}` }
+    const headers = { authorization: `Bearer ${await token({ sub: 'alice' }, '100s')}` }
     const follower = await follow(scene, id, headers)
-    assert.deepEqual(story(await follower.rest()), [['status', 'pending', 0]])
+    assert.deepEqual(story([await follower.next()]), [['status', 'pending', 0]])
+    const [rest] = await Promise.all([follower.rest(), ports.clock.advance(300_000)])
+    assert.deepEqual(rest, [])
   })
 
   test('are not begun for a client that only asks for the headers', async () => {

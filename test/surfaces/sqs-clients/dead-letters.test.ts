@@ -102,7 +102,7 @@ describe.concurrent.each(clientKinds)('dead letters, with $name', (kind) => {
       assert.equal(Body, 'poison')
       sentAt = Attributes?.SentTimestamp ?? ''
     }
-    assert.deepEqual(await receiveBodies(client, queue, { WaitTimeSeconds: 5 }), ['next'])
+    assert.deepEqual(await receiveBodies(client, queue, { WaitTimeSeconds: 20 }), ['next'])
     const message = await receiveOne(client, dead, systemAttributes(client))
     assert.equal(message.MessageId, MessageId)
     assert.equal(message.Attributes?.MessageGroupId, '1')

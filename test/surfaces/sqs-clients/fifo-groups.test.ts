@@ -67,7 +67,7 @@ describe.concurrent.each(clientKinds)('FIFO groups, with $name', (kind) => {
     const queue = await newFifoQueue(client, { VisibilityTimeout: '1' })
     await sendAll(client, queue, 'g1-m1 g1-m2 g1-m3')
     assert.equal(await receiveAll(client, queue), 'g1-m1 g1-m2 g1-m3')
-    assert.equal(await receiveAll(client, queue, { WaitTimeSeconds: 5 }), 'g1-m1 g1-m2 g1-m3')
+    assert.equal(await receiveAll(client, queue, { WaitTimeSeconds: 20 }), 'g1-m1 g1-m2 g1-m3')
   })
 
   test('the deletion of all that were in flight frees the group', async () => {
@@ -121,7 +121,7 @@ describe.concurrent.each(clientKinds)('FIFO groups, with $name', (kind) => {
 
   test('delays are a matter of the queue', async () => {
     const client = open()
-    const queue = await newFifoQueue(client, { DelaySeconds: '3' })
+    const queue = await newFifoQueue(client, { DelaySeconds: '5' })
     await assertRefused(send(client, queue, 'x', { MessageGroupId: 'g', DelaySeconds: 2 }), {
       code: 'InvalidParameterValue',
       message:
@@ -132,7 +132,7 @@ describe.concurrent.each(clientKinds)('FIFO groups, with $name', (kind) => {
     await send(client, queue, 'two', { MessageGroupId: 'g' })
     assert.equal(await receiveAll(client, queue), '')
     assert.equal(
-      await receiveAll(client, queue, { WaitTimeSeconds: 10, MaxNumberOfMessages: 1 }),
+      await receiveAll(client, queue, { WaitTimeSeconds: 20, MaxNumberOfMessages: 1 }),
       'one',
     )
   })

@@ -25,13 +25,13 @@ describe.concurrent.each(clientKinds)('groups that come back in part, with $name
   /** What can be received once two of three messages have come back and one has been extended. */
   async function visibleBesides(extended: number): Promise<string> {
     const client = open()
-    const queue = await newFifoQueue(client, { VisibilityTimeout: '3' })
+    const queue = await newFifoQueue(client, { VisibilityTimeout: '5' })
     await sendAll(client, queue, 'g1-m1 g1-m2 g1-m3')
     const messages = await receive(client, queue)
     assert.equal(messages.length, 3)
     await change(client, queue, messages[extended]?.ReceiptHandle, 60)
     // With nothing to come the poll waits for its end, which is after that of the others.
-    return receiveAll(client, queue, { WaitTimeSeconds: 4 })
+    return receiveAll(client, queue, { WaitTimeSeconds: 6 })
   }
 
   test('an extended head keeps the rest back', async () => {

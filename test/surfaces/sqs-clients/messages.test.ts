@@ -146,7 +146,7 @@ describe.concurrent.each(clientKinds)('messages, with $name', (kind) => {
       const queue = await newQueueOf(queueKind, client, { VisibilityTimeout: '1' })
       await send(client, queue, 'again', groupFor(queueKind))
       await receiveOne(client, queue)
-      assert.deepEqual(await receiveBodies(client, queue, { WaitTimeSeconds: 10 }), ['again'])
+      assert.deepEqual(await receiveBodies(client, queue, { WaitTimeSeconds: 20 }), ['again'])
     }
   })
 
@@ -179,10 +179,14 @@ describe.concurrent.each(clientKinds)('messages, with $name', (kind) => {
     const queue = await newQueue(client, { VisibilityTimeout: '1' })
     await send(client, queue, 'busy')
     const { ReceiptHandle } = await receiveOne(client, queue)
-    const input = { QueueUrl: queue.url, ReceiptHandle, VisibilityTimeout: 3 }
-    await client.call('ChangeMessageVisibility', input)
+    const extend = (VisibilityTimeout: number) =>
+      client.call('ChangeMessageVisibility', {
+        ...{ QueueUrl: queue.url, ReceiptHandle, VisibilityTimeout },
+      })
+    await extend(600)
     assert.deepEqual(await receive(client, queue, { WaitTimeSeconds: 2 }), [])
-    assert.deepEqual(await receiveBodies(client, queue, { WaitTimeSeconds: 5 }), ['busy'])
+    await extend(1)
+    assert.deepEqual(await receiveBodies(client, queue, { WaitTimeSeconds: 20 }), ['busy'])
   })
 
   test('a standard queue takes a delete after the timeout and again', async () => {
@@ -252,12 +256,12 @@ describe.concurrent.each(clientKinds)('messages, with $name', (kind) => {
 
   test('an extension moves the end of a FIFO handle', async () => {
     const client = open()
-    const queue = await newFifoQueue(client, { VisibilityTimeout: '3' })
+    const queue = await newFifoQueue(client, { VisibilityTimeout: '5' })
     await send(client, queue, 'busy', { MessageGroupId: 'g' })
     const { ReceiptHandle } = await receiveOne(client, queue)
     const handle = { QueueUrl: queue.url, ReceiptHandle }
     await client.call('ChangeMessageVisibility', { ...handle, VisibilityTimeout: 60 })
-    assert.deepEqual(await receive(client, queue, { WaitTimeSeconds: 4 }), [])
+    assert.deepEqual(await receive(client, queue, { WaitTimeSeconds: 6 }), [])
     await client.call('DeleteMessage', handle)
     const { ApproximateNumberOfMessagesNotVisible } = await attributesOf(client, queue)
     assert.equal(ApproximateNumberOfMessagesNotVisible, '0')

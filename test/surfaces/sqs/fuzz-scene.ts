@@ -52,7 +52,7 @@ export function form(body: string | Uint8Array): Nonsense {
 }
 
 /** Longer than anything but a long poll takes. */
-const hangMs = 15_000
+const hangMs = 100_000
 
 export async function fuzzScene(): Promise<FuzzScene> {
   const folder = await temporaryFolder('fuzz')

@@ -228,4 +228,4 @@ test('a standard queue with as many in flight as it may have: OverLimit, and sil
   const waiting = scene.receive(queue, { WaitTimeSeconds: 1 })
   await scene.clock.advance(second)
   assert.deepEqual(await waiting, [])
-}, 60_000)
+})

@@ -38,7 +38,7 @@ export const plainSource: LambdaEventSource = {
 }
 
 /** Real time: threads have to start, on a machine that may be busy. */
-const patienceMs = 30_000
+const patienceMs = 120_000
 
 export interface LambdaSceneOptions extends Partial<Omit<LambdaRuntimeOptions, 'onLogLine'>> {
   /** The lines go to the logger of the runtime, as they do unless somebody asks for them. */
