@@ -2,15 +2,11 @@ import { existsSync } from 'node:fs'
 import { configDefaults, defineConfig } from 'vitest/config'
 
 /**
- * Tests that kill processes, measure time or live on short leases: one at a time, on a real disk. All
- * others run side by side, with their stores in memory where the system has a folder for that: what
- * they ask does not depend on when a disk has written, and waiting for it is most of their time.
+ * Tests that kill processes or install packages: one at a time, on a real disk. All others run side by
+ * side, with their stores in memory where the system has a folder for that: what they ask does not depend
+ * on when a disk has written, and waiting for it is most of their time.
  */
-const alone = [
-  'test/crash/**/*.test.ts',
-  'test/packaging/**/*.test.ts',
-  'test/worker/blocked-event-loop.test.ts',
-]
+const alone = ['test/crash/**/*.test.ts', 'test/packaging/**/*.test.ts']
 
 const memory = '/dev/shm'
 

@@ -21,7 +21,7 @@ const tests = `
       throw new Error('wrong')
     })
     test('passes', () => undefined)
-    test.skip('is skipped', () => undefined)
+    test('is skipped', ({ skip }) => skip())
   })`
 
 interface Report {

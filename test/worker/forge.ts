@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { type App, defineApp } from '../../src/contracts/define-app.ts'
 import { type JobsQueue, jobs } from '../../src/contracts/jobs-declaration.ts'
 
-/** Long enough for a busy machine, short enough to be outlived. */
-export const leaseMs = 3_000
+/** Long enough for a busy machine to start the thread that renews leases, short enough to be outlived. */
+export const leaseMs = 6_000
 
 const Work = z.object({
   /** How long it takes. */

@@ -2,15 +2,13 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, onTestFinished, test } from 'vitest'
 import type { NewMessage } from '../../../src/backends/backend.ts'
-import { openDatabase } from '../../../src/backends/sqlite/driver/database.ts'
-import { openMemoryDatabase } from '../../../src/backends/sqlite/driver/memory-database.ts'
 import {
   memoryFile,
   openRecordingSqlite,
   openSqlite,
   type RecordingStore,
 } from '../../../src/backends/sqlite/index.ts'
-import { seededIds, type VirtualPorts, virtualPorts } from '../../../src/testing/virtual-clock.ts'
+import { type VirtualPorts, virtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { inTemporaryFolder } from '../../support/temporary-folder.ts'
 
 async function openStore(
@@ -27,23 +25,6 @@ const send = ({ backend }: RecordingStore, ...messages: readonly NewMessage[]): 
   backend.send({ queue: 'q', messages })
 
 describe('a store in memory', () => {
-  test('has the tables, indexes and first rows of a new file', () =>
-    inTemporaryFolder('memory', async (folder) => {
-      using fresh = openDatabase(folder.file('store.db'))
-      using copy = openMemoryDatabase(seededIds(1))
-      const schema = 'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name'
-      assert.deepEqual(copy.prepare(schema).all(), fresh.prepare(schema).all())
-      const names = "SELECT name FROM sqlite_schema WHERE type = 'table'"
-      for (const { name } of fresh.prepare(names).all()) {
-        const rows = (db: DatabaseSync): unknown =>
-          db
-            .prepare(`SELECT * FROM ${name}`)
-            .all()
-            .map((row) => ({ ...row, id_prefix: '', receipt_key: '' }))
-        assert.deepEqual(rows(copy), rows(fresh), String(name))
-      }
-    }))
-
   test('gives the same ids to the same messages, for the same seed', async () => {
     const idsFor = async (seed: number): Promise<readonly string[]> => {
       const store = await openStore(virtualPorts(seed))

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { migrations } from '../migrations/index.ts'
 import { isDiskFull, releaseReserve, tightLogBytes } from './disk-room.ts'
+import { createStore } from './new-store.ts'
 import { mayMeanFull, storageError } from './storage-fault.ts'
 
 /** "MiLr": marks a file as a Millrace store, so that no foreign database is ever touched. */
@@ -105,7 +106,9 @@ export function migrate(db: DatabaseSync, file: string): void {
   db.exec('BEGIN IMMEDIATE')
   try {
     // Another process may have done it while this one waited for the lock.
-    for (const migration of migrations.slice(version(db, file))) db.exec(migration)
+    const found = version(db, file)
+    if (found === 0) createStore(db)
+    else for (const migration of migrations.slice(found)) db.exec(migration)
     db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId};`)
     db.exec('COMMIT')
   } catch (error) {
