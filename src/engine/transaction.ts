@@ -75,6 +75,11 @@ export interface Transaction extends View {
   changes(change: Statement, ...values: readonly Value[]): Step<number>
 
   nextSequence(): Step<number>
+  /**
+   * Numbers that are taken from now on are higher than those of all transactions that have ended. For rows
+   * whose order counts, after they were locked.
+   */
+  renumber(): void
   /** Tokens rise across all queues, so that a later lease always has the higher one. */
   nextToken(): Step<number>
   nextGeneration(): Step<number>

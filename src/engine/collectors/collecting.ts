@@ -50,6 +50,7 @@ export function* addItems(tx: Transaction, request: AddItems): Steps<readonly Ad
 
 export function* stageItems(tx: Transaction, request: AddItems): Steps<readonly AddedItem[]> {
   yield* lockKey(tx, request)
+  tx.renumber()
   const found = yield* findKey(tx, request)
   let key = found
   let isAnyNew = false

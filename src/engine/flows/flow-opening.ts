@@ -127,6 +127,7 @@ export function* addUnits(tx: Transaction, request: AddUnits): Steps<AddedUnits>
   })
   // Units that were added before are not refused: the caller may not have seen the first result.
   if (fresh.length > 0) requireMoreAllowed(flow)
+  tx.renumber()
   const added = yield* insertUnits(tx, flow, fresh)
   if (request.seal) yield* seal(tx, number)
   const duplicates = request.units.length - added

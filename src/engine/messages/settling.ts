@@ -19,7 +19,7 @@ import { endUnit } from '../flows/flow-ends.ts'
 import { storeFailure, storeLogs } from '../jobs/attempt-details.ts'
 import { finishLeasedJob, noteAttempt } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue.ts'
-import { byKey, change, query } from '../statements.ts'
+import { byKey, change, forUpdate, oneOf, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { deadLetterQueue, moveLeasedMessage, removeFinished } from './dead-lettering.ts'
@@ -50,6 +50,9 @@ const deleted = 'RETURNING state, sent_at, expires_at, group_name, body IS NULL 
 const live = `WHERE sequence = ? AND generation = ? AND token = ? AND state${byKey} = 1 AND due_at > ?`
 
 const sql = {
+  take: query<unknown>(
+    `SELECT 1 FROM message WHERE ${oneOf('sequence')} ORDER BY sequence ${forUpdate}`,
+  ),
   // Standard queues accept a late acknowledgement as long as the message was not leased again. The
   // message of a job is deleted with the end of the job, or not at all.
   deleteHeld: query<DeletedRow>(`
@@ -78,6 +81,9 @@ export function* settleLeases(tx: Transaction, request: Settle): Steps<readonly 
     settlement,
     receipt: receiptFor(tx, queue, settlement.receipt),
   }))
+  if (received.length > 1 && plainRun(queue, received, 0).length < received.length) {
+    yield* takeRows(tx, received)
+  }
   const results: SettleResult[] = []
   let plain: ReadonlySet<number> = new Set()
   let plainUntil = 0
@@ -91,6 +97,12 @@ export function* settleLeases(tx: Transaction, request: Settle): Steps<readonly 
     results.push(isSettled ? settledAlone : yield* settleOne(tx, queue, one))
   }
   return results
+}
+
+/** Locks what is settled one by one, in one order, so that no two transactions wait for each other. */
+function* takeRows(tx: Transaction, received: readonly Received[]): Steps<void> {
+  const sequences = received.flatMap(({ receipt }) => receipt?.sequence ?? [])
+  yield* tx.lockRows(sql.take, JSON.stringify(sequences))
 }
 
 const settledAlone: SettleResult = { status: 'settled', emitted: [], enqueued: [] }

@@ -17,6 +17,7 @@ import { describeCollectorBatches } from './collector-batches.contract.ts'
 import { describeCollectorOperations } from './collector-operations.contract.ts'
 import { describeCollectorTriggers } from './collector-triggers.contract.ts'
 import { describeCollectors } from './collectors.contract.ts'
+import { describeConcurrentSettlements } from './concurrent-settlements.contract.ts'
 import { describeConcurrentWriters } from './concurrent-writers.contract.ts'
 import { describeDeadLetters } from './dead-letters.contract.ts'
 import { describeDeduplication } from './deduplication.contract.ts'
@@ -141,6 +142,7 @@ const behaviours = [
   describeWhenReady,
   describeClock,
   describeConcurrentWriters,
+  describeConcurrentSettlements,
   describeClosing,
 ] as const
 

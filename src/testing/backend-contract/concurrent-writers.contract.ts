@@ -3,13 +3,12 @@
  * same moment, as three processes would.
  */
 import assert from 'node:assert/strict'
-import type { Backend, Delivery } from '../../backends/backend.ts'
+import type { Delivery } from '../../backends/backend.ts'
 import { collector, itemsRequest, leaseMs, openCollector, triggers } from './collector-scene.ts'
+import { onEach, others, rounds } from './concurrent-scene.ts'
 import { createFlowQueues, opening, pages } from './flow-scene.ts'
 import { grouped, minute, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
-
-const rounds = 12
 
 export function describeConcurrentWriters(all: ContractSuite): void {
   const suite = all.needing('openAnother')
@@ -31,21 +30,6 @@ export function describeConcurrentWriters(all: ContractSuite): void {
       assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 60, delayed: 0 })
     })
 
-    suite.test('a lease that lapsed is ended once', async (scene) => {
-      await scene.queue('q', { visibilityMs: second })
-      await scene.send('q', ...Array.from({ length: 30 }, (_, index) => `m${index}`))
-      await scene.receive('q')
-      await scene.advance(minute)
-      await onEach(scene, 2, async (backend) => {
-        await backend.sweep()
-        await backend.receive({ queue: 'q', max: 3, visibilityMs: 10 * minute })
-      })
-      const { ready, leased } = await scene.counts('q')
-      const [inReady, inLeased] = [await scene.peek('q', 'ready'), await scene.peek('q', 'leased')]
-      assert.deepEqual([ready, leased], [inReady.length, inLeased.length])
-      assert.equal(ready + leased, 30)
-    })
-
     suite.test('a purge next to sends leaves what is counted', async (scene) => {
       await scene.queue('q')
       for (let round = 0; round < rounds; round += 1) {
@@ -58,22 +42,6 @@ export function describeConcurrentWriters(all: ContractSuite): void {
         assert.equal((await scene.peek('q', 'ready')).length, ready)
         await scene.advance(2 * minute)
       }
-    })
-
-    suite.test('a lease is settled once', async (scene) => {
-      await scene.queue('q')
-      for (let round = 0; round < rounds; round += 1) {
-        await scene.send('q', 'once')
-        const { receipt } = await scene.receiveOne('q')
-        const outcome = { kind: 'acknowledge' } as const
-        const settlements = [{ receipt, outcome }]
-        const results = await onEach(scene, 1, (backend) =>
-          backend.settle({ queue: 'q', settlements }),
-        )
-        const settled = results.flat().filter(({ status }) => status === 'settled')
-        assert.equal(settled.length, 1)
-      }
-      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
     })
 
     suite
@@ -218,6 +186,40 @@ export function describeConcurrentWriters(all: ContractSuite): void {
       assert.deepEqual([...found, ...staged].sort(), added.sort())
     })
 
+    suite.test('what is added one after the other keeps its order', async (scene) => {
+      await createFlowQueues(scene)
+      await scene.backend.flows?.open(opening([], { id: 'book', sealed: false }))
+      await openCollector(scene)
+      await scene.fifoQueue('q.fifo')
+      const added = Array.from({ length: rounds }, (_, index) => `part ${index}`)
+      const backends = [scene.backend, ...(await others(scene))]
+      for (const [index, id] of added.entries()) {
+        const backend = backends[index % backends.length] ?? scene.backend
+        await backend.send({ queue: 'q.fifo', messages: [grouped('g', id)] })
+        await backend.flows?.add({ ...pages, id: 'book', units: [{ id }] })
+        await backend.collectors?.add(itemsRequest('ann', [id]))
+      }
+      const sent = await scene.peek('q.fifo', 'ready')
+      const units = await scene.backend.flows?.units({ ...pages, id: 'book', limit: 100 })
+      const items = await scene.backend.collectors?.read({ collector, key: 'ann', limit: 100 })
+      assert.deepEqual(
+        sent.map(({ body }) => body),
+        added,
+      )
+      if (units !== undefined) {
+        assert.deepEqual(
+          units.items.map(({ unit }) => unit),
+          added,
+        )
+      }
+      if (items !== undefined) {
+        assert.deepEqual(
+          items.items.map(({ id }) => id),
+          added,
+        )
+      }
+    })
+
     suite.needing('schedules').test('a tick is sent once', async (scene) => {
       await scene.queue('q')
       const name = { schedule: 'app-dev-nightly' }
@@ -279,22 +281,6 @@ const noCeilings = {
   rate: null,
   perKey: [],
 } as const
-
-/** Calls on three connections at the same moment, so often on each; the index counts all calls. */
-async function onEach<T>(
-  scene: Scene,
-  times: number,
-  call: (backend: Backend, index: number) => Promise<T>,
-): Promise<readonly T[]> {
-  const backends = [scene.backend, ...(await others(scene))]
-  const calls = Array.from({ length: times }, () => backends).flat()
-  return Promise.all(calls.map((backend, index) => call(backend, index)))
-}
-
-/** Two more connections to the store of the scene. */
-async function others(scene: Scene): Promise<readonly Backend[]> {
-  return [await scene.another(0), await scene.another(1)]
-}
 
 async function acknowledgeAll(
   scene: Scene,

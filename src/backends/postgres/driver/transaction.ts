@@ -255,9 +255,13 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     if (queue.settings.type !== 'fifo' && !queue.isLimited) return queue
     this.#locked.add(queue.id)
     yield* this.one(sql.lockQueue, queueLocks, queue.id)
-    // Numbers that were taken before the lock could break the order of the queue.
-    this.#ownBlock = { next: 0, end: 0 }
+    this.renumber()
     return queue
+  }
+
+  /** Other processes have higher numbers than those that this one has taken ahead. */
+  renumber(): void {
+    this.#ownBlock = { next: 0, end: 0 }
   }
 
   *nextSequence(): Steps<number> {

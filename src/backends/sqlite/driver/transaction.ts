@@ -215,6 +215,9 @@ export class StoreTransaction extends StoreView implements Transaction {
     return done
   }
 
+  /** All numbers are in order. */
+  renumber(): void {}
+
   run(change: Statement, ...values: readonly Value[]): Step<void> {
     this.session.run(change, ...values)
     return done
