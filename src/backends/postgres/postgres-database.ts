@@ -17,6 +17,7 @@ import type { Backup, BackupReport, Delivery, OtherThread, Receive, WhenReady } 
 import type { Capabilities } from '../capabilities.ts'
 import type { ContentOpening } from '../store.ts'
 import { postgresCapabilities } from './capabilities.ts'
+import { CallerTransactions } from './driver/caller-transactions.ts'
 import {
   type CommitMark,
   CommitSeries,
@@ -33,7 +34,8 @@ import { quotedName } from './driver/quoted-name.ts'
 import { SequenceBlock } from './driver/sequence-block.ts'
 import { StatementTexts } from './driver/statement-texts.ts'
 import { StoreHead } from './driver/store-head.ts'
-import { PostgresTransaction, PostgresView, type StoreFacts } from './driver/transaction.ts'
+import { PostgresTransaction } from './driver/transaction.ts'
+import { PostgresView, type StoreFacts } from './driver/view.ts'
 import { type Waiting, WaitingReceives } from './waiting-receives.ts'
 
 /** How often, and for how long, the server is asked what became of a commit. */
@@ -82,6 +84,7 @@ export class PostgresDatabase implements Database {
   readonly #writers: Readonly<Record<Lane, GroupWriter>>
   readonly #notifications: Notifications
   readonly #facts: StoreFacts
+  readonly #callers: CallerTransactions
   #running = 0
   #whenIdle: (() => void)[] = []
   #closed: Promise<void> | undefined
@@ -89,6 +92,7 @@ export class PostgresDatabase implements Database {
   private constructor(
     options: PostgresDatabaseOptions,
     connections: Connections,
+    texts: StatementTexts,
     facts: StoreFacts,
     firstSeries: number,
   ) {
@@ -97,12 +101,21 @@ export class PostgresDatabase implements Database {
     this.#facts = facts
     const { ports, usesPortsTime = false, onClockChange, opening } = options
     this.#head = new StoreHead({ ports, usesPortsTime, onClockChange, keyIds: opening.keyIds })
+    const channel = `millrace:${options.schema}`
     this.#notifications = new Notifications({
       ports,
       connections,
-      channel: `millrace:${options.schema}`,
+      channel,
       connect: options.connect,
       onChange: (queues) => this.#waiting.recheck(queues),
+    })
+    const head = this.#head
+    this.#callers = new CallerTransactions({
+      texts,
+      facts,
+      head,
+      channel,
+      connected: (run) => this.#connected(run),
     })
     const all = lanes.map((lane, index) => {
       const series = new CommitSeries(firstSeries + index, (firstSeries + index) % slots)
@@ -143,7 +156,7 @@ export class PostgresDatabase implements Database {
         block: new SequenceBlock(ports.clock),
         open: (text) => opening.open(text),
       }
-      return new PostgresDatabase(options, connections, facts, row.series)
+      return new PostgresDatabase(options, connections, texts, facts, row.series)
     } finally {
       connection.release()
     }
@@ -182,8 +195,9 @@ export class PostgresDatabase implements Database {
     return this.#writers.settle.submitEntries(key, entries, rule)
   }
 
-  within<T>(): T {
-    throw new MillraceError('unsupported')
+  within<T>(transaction: object, rule: (tx: Transaction) => Step<T>): Promise<T> {
+    if (this.#closed !== undefined) return Promise.reject(new MillraceError('store_closed'))
+    return this.#tracked(this.#callers.run(transaction, rule))
   }
 
   async receive(request: Receive, onEmpty: () => void): Promise<readonly Delivery[]> {
