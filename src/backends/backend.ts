@@ -269,11 +269,11 @@ export interface Settlement {
   readonly batch?: EndBatch
   /**
    * Writes the caller's own rows in the transaction of the settlement, on a connection that it may use
-   * until it returns. If it throws, this settlement is undone and refused with `within_failed`; its
-   * neighbours are settled. It may run again when a commit must be repeated.
-   * Only where the backend has `callerTransactions`.
+   * until it ends. If it throws, this settlement is undone and refused with `within_failed`; its
+   * neighbours are settled. It may run again when a commit must be repeated. An embedded store refuses one
+   * that returns a promise. Only where the backend has `callerTransactions`.
    */
-  readonly within?: (connection: object) => void
+  readonly within?: (connection: object) => unknown
 }
 
 export interface Settle extends QueueName {

@@ -18,11 +18,12 @@ export interface JobStore {
   /** Stores all jobs or none; the first refusal rejects the call. */
   enqueue(request: EnqueueJobs): Promise<readonly EnqueuedJob[]>
   /**
-   * Stores jobs in a transaction that the caller has begun, on its own connection to the same store,
-   * before this returns. They exist once the caller commits. Waiting receives are woken soon after.
-   * Throws `unsupported` where the backend has no `callerTransactions`.
+   * Stores jobs in a transaction that the caller has begun, on its own connection to the same store. They
+   * exist once the caller commits. Waiting receives are woken soon after. An embedded store has stored them,
+   * or has thrown, when this returns. Rejects with `unsupported` where the backend has no
+   * `callerTransactions`.
    */
-  enqueueWithin(request: EnqueueWithin): readonly EnqueuedJob[]
+  enqueueWithin(request: EnqueueWithin): Promise<readonly EnqueuedJob[]>
   /** Undefined when the job does not exist or was removed. */
   read(request: JobId): Promise<JobRecord | undefined>
   /** Newest first. With filters a page may be short, or empty, and still have a `next`. */

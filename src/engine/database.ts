@@ -38,8 +38,11 @@ export interface Database {
     entries: readonly Entry[],
     rule: (tx: Transaction, entries: readonly Entry[]) => Step<readonly T[]>,
   ): Promise<readonly T[]>
-  /** Runs a rule in a transaction that the caller has begun on its own connection to the same store. */
-  within<T>(transaction: object, rule: (tx: Transaction) => Step<T>): T
+  /**
+   * Runs a rule in a transaction that the caller has begun on its own connection to the same store. A
+   * database that answers at once has run it, or has thrown, when this returns.
+   */
+  within<T>(transaction: object, rule: (tx: Transaction) => Step<T>): Promise<T>
 
   /** Leases messages by `receiveNow`; waits for the first one. Calls `onEmpty` when there was none. */
   receive(request: Receive, onEmpty: () => void): Promise<readonly Delivery[]>

@@ -98,7 +98,7 @@ export interface Transaction extends View {
   /** Calls `run` right after the commit, before any promise resolves. */
   afterCommit(run: () => void): void
   /** Runs the caller's own writes in this transaction. */
-  runWithin(within: (connection: object) => void): Step<void>
+  runWithin(within: (connection: object) => unknown): Step<void>
 }
 
 export function isTransaction(view: View): view is Transaction {

@@ -75,9 +75,10 @@ export interface JobOptions extends JobLabels, DueOptions {
 
 export interface EnqueueTogether {
   /**
-   * Your own connection to the file of the store, with an open transaction: a `DatabaseSync` of node:sqlite.
-   * The jobs are written when the call returns, and exist once you commit. An invalid job throws at once; the
-   * promise does not reject.
+   * Your own open transaction in the database of the store. The jobs exist once you commit. On the embedded store
+   * it is a `DatabaseSync` of node:sqlite; the jobs are written when the call returns, and an invalid job throws
+   * at once. On Postgres it is a transaction of pg, postgres.js, Drizzle, Kysely, Knex, TypeORM or Prisma; await
+   * the call before you commit.
    */
   readonly tx?: object
 }

@@ -40,8 +40,8 @@ export interface JobOfType<Name extends string, Payload> extends JobOptions {
 }
 
 /**
- * With a transaction of the caller, jobs are written when the call returns, and a refusal is thrown
- * synchronously. The caller must not commit after it, even without awaiting the promise.
+ * With a transaction of the caller on an embedded store, jobs are written when the call returns, and a refusal
+ * is thrown synchronously. The caller must not commit after it, even without awaiting the promise.
  */
 export interface JobProducer {
   enqueue(type: string, payload: unknown, options?: EnqueueOptions): Promise<EnqueuedJob>
@@ -66,11 +66,17 @@ export interface JobProducerSetup {
 export function createJobProducer(setup: JobProducerSetup): JobProducer {
   const { store, name: queue } = setup
   type Entry = JobOfType<string, unknown>
-  const storedNow = (jobs: readonly NewJob[], transaction: object): readonly EnqueuedJob[] => {
-    try {
-      return store.enqueueWithin({ queue, jobs, transaction })
-    } catch (error) {
+  const storedNow = (
+    jobs: readonly NewJob[],
+    transaction: object,
+  ): Promise<readonly EnqueuedJob[]> => {
+    const renamed = (error: unknown): never => {
       throw inCallerNames(error, jobNames)
+    }
+    try {
+      return store.enqueueWithin({ queue, jobs, transaction }).catch(renamed)
+    } catch (error) {
+      return renamed(error)
     }
   }
   const enqueueOne = async (entry: Entry): Promise<EnqueuedJob> => {
@@ -94,15 +100,15 @@ export function createJobProducer(setup: JobProducerSetup): JobProducer {
       throw inCallerNames(error, jobNames)
     }
   }
-  const enqueueOneNow = (entry: Entry, transaction: object): EnqueuedJob => {
+  const enqueueOneNow = (entry: Entry, transaction: object): Promise<EnqueuedJob> => {
     const job = prepareJob(setup, entry).checkNow()
-    return only(storedNow([job], transaction))
+    return storedNow([job], transaction).then(only)
   }
   const enqueueAllNow = (
     entries: readonly Entry[],
     transaction: object,
-  ): readonly EnqueuedJob[] => {
-    if (entries.length === 0) return []
+  ): Promise<readonly EnqueuedJob[]> => {
+    if (entries.length === 0) return Promise.resolve([])
     const checks = entries.map((entry, index) =>
       settledNow(() => named(index, (prefix) => prepareJob(setup, entry, prefix).checkNow())),
     )
@@ -112,12 +118,12 @@ export function createJobProducer(setup: JobProducerSetup): JobProducer {
   return {
     enqueue(type, payload, { tx, ...options } = {}) {
       const entry = { ...options, type, payload }
-      return tx === undefined ? enqueueOne(entry) : Promise.resolve(enqueueOneNow(entry, tx))
+      return tx === undefined ? enqueueOne(entry) : enqueueOneNow(entry, tx)
     },
     enqueueMany: (entries, options = {}) => {
       refuseUnknownOptions(options, togetherOptions)
       const { tx } = options
-      return tx === undefined ? enqueueAll(entries) : Promise.resolve(enqueueAllNow(entries, tx))
+      return tx === undefined ? enqueueAll(entries) : enqueueAllNow(entries, tx)
     },
     prepare: async (type, payload, options = {}) =>
       prepareJob(setup, { ...options, type, payload }).check(),

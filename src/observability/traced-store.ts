@@ -50,14 +50,20 @@ export function tracedJobs(store: JobStore, traces: Traces): JobStore {
     enqueueWithin: (request) => {
       const { spanRequest, jobsIn } = enqueuing(traces, request)
       const span = traces.start(spanRequest)
+      const failed = (error: unknown): never => {
+        span.fail(failureOf(error))
+        span.end()
+        throw error
+      }
       try {
         const jobs = span.run(() => jobsIn(span))
-        return noteEnqueued(span, store.enqueueWithin({ ...request, jobs }))
+        return store.enqueueWithin({ ...request, jobs }).then((enqueued) => {
+          noteEnqueued(span, enqueued)
+          span.end()
+          return enqueued
+        }, failed)
       } catch (error) {
-        span.fail(failureOf(error))
-        throw error
-      } finally {
-        span.end()
+        return failed(error)
       }
     },
     retry: (request) => {

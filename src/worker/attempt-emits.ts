@@ -63,9 +63,19 @@ export class AttemptEmits {
     }
   }
 
-  #runAll(connection: object): void {
+  /** Runs each after the one before; returns a promise if one of them did. */
+  #runAll(connection: object): unknown {
     this.#isSettling = true
-    for (const write of this.#writes) refusePromise(write(connection))
+    let running: Promise<unknown> | undefined
+    for (const write of this.#writes) {
+      if (running === undefined) {
+        const returned: unknown = write(connection)
+        if (returned instanceof Promise) running = returned
+      } else {
+        running = running.then(() => write(connection))
+      }
+    }
+    return running
   }
 
   /** Refuses parts that are emitted during the settlement: they would be lost silently. */
@@ -75,11 +85,4 @@ export class AttemptEmits {
       'The handler has completed. Emit messages and jobs in the handler, not in the callback of within().'
     throw new MillraceError('invalid_argument', { message })
   }
-}
-
-/** Work that continues after the commit would not be part of it. */
-function refusePromise(returned: unknown): void {
-  if (!(returned instanceof Promise)) return
-  returned.catch(() => undefined)
-  throw new TypeError('The callback of within() must be synchronous, but it returned a promise.')
 }

@@ -68,10 +68,11 @@ export interface HandlerContext<
   collect(...item: Collecting<Parts>): void
   /**
    * Writes your own rows in the transaction that settles this delivery: either everything is stored, or
-   * nothing. `write` runs when the handler completes and must be synchronous. It is called with the store's
-   * connection: a `DatabaseSync` of node:sqlite on the embedded store.
+   * nothing. `write` runs when the handler completes. It is called with the store's connection. On the embedded
+   * store that is a `DatabaseSync` of node:sqlite, and `write` must be synchronous. On Postgres it is a
+   * `LentClient` of `millrace/postgres`, and `write` may return a promise.
    */
-  within<Connection extends object = StoreConnection>(write: (db: Connection) => void): void
+  within<Connection extends object = StoreConnection>(write: (db: Connection) => unknown): void
 }
 
 /** The facts about a delivery before its handler runs. */
@@ -255,7 +256,7 @@ export class AttemptContext implements HandlerContext {
     this.#emits.add('emits', Promise.resolve(merged))
   }
 
-  within<Connection extends object = StoreConnection>(write: (db: Connection) => void): void {
+  within<Connection extends object = StoreConnection>(write: (db: Connection) => unknown): void {
     // Only the caller knows the type of the backend's connection.
     this.#emits.write((connection) => write(connection as Connection))
   }

@@ -10,7 +10,7 @@ export const postgresCapabilities: Capabilities = {
   receiveAttempts: true,
   durable: true,
   trackedJobs: true,
-  callerTransactions: false,
+  callerTransactions: true,
   fairTenants: true,
   ceilings: true,
   killSwitches: true,

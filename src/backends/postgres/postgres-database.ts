@@ -17,6 +17,7 @@ import type { Backup, BackupReport, Delivery, OtherThread, Receive, WhenReady } 
 import type { Capabilities } from '../capabilities.ts'
 import type { ContentOpening } from '../store.ts'
 import { postgresCapabilities } from './capabilities.ts'
+import { CallerTransactions } from './driver/caller-transactions.ts'
 import { ClaimHorizon } from './driver/claim-horizon.ts'
 import {
   type CommitMark,
@@ -34,8 +35,9 @@ import { quotedName } from './driver/quoted-name.ts'
 import { SequenceBlock } from './driver/sequence-block.ts'
 import { StatementTexts } from './driver/statement-texts.ts'
 import { type Moment, StoreHead } from './driver/store-head.ts'
-import { PostgresTransaction, PostgresView, type StoreFacts } from './driver/transaction.ts'
+import { PostgresTransaction } from './driver/transaction.ts'
 import { Vacuum } from './driver/vacuum.ts'
+import { PostgresView, type StoreFacts } from './driver/view.ts'
 import { type Waiting, WaitingReceives } from './waiting-receives.ts'
 
 /** How often, and for how long, the server is asked what became of a commit. */
@@ -85,6 +87,7 @@ export class PostgresDatabase implements Database {
   readonly #notifications: Notifications
   readonly #facts: StoreFacts
   readonly #vacuum: Vacuum
+  readonly #callers: CallerTransactions
   #running = 0
   #whenIdle: (() => void)[] = []
   #closed: Promise<void> | undefined
@@ -92,6 +95,7 @@ export class PostgresDatabase implements Database {
   private constructor(
     options: PostgresDatabaseOptions,
     connections: Connections,
+    texts: StatementTexts,
     facts: StoreFacts,
     firstSeries: number,
   ) {
@@ -100,10 +104,11 @@ export class PostgresDatabase implements Database {
     this.#facts = facts
     const { ports, usesPortsTime = false, onClockChange, opening } = options
     this.#head = new StoreHead({ ports, usesPortsTime, onClockChange, keyIds: opening.keyIds })
+    const channel = `millrace:${options.schema}`
     this.#notifications = new Notifications({
       ports,
       connections,
-      channel: `millrace:${options.schema}`,
+      channel,
       connect: options.connect,
       onChange: (queues) => this.#waiting.recheck(queues),
     })
@@ -111,6 +116,14 @@ export class PostgresDatabase implements Database {
       ports,
       schema: quotedName(options.schema),
       query: (text) => this.#tracked(connections.query(text)),
+    })
+    const head = this.#head
+    this.#callers = new CallerTransactions({
+      texts,
+      facts,
+      head,
+      channel,
+      connected: (run) => this.#connected(run),
     })
     const all = lanes.map((lane, index) => {
       const series = new CommitSeries(firstSeries + index, (firstSeries + index) % slots)
@@ -152,7 +165,7 @@ export class PostgresDatabase implements Database {
         horizon: new ClaimHorizon(ports.clock),
         open: (text) => opening.open(text),
       }
-      return new PostgresDatabase(options, connections, facts, row.series)
+      return new PostgresDatabase(options, connections, texts, facts, row.series)
     } finally {
       connection.release()
     }
@@ -191,8 +204,9 @@ export class PostgresDatabase implements Database {
     return this.#writers.settle.submitEntries(key, entries, rule)
   }
 
-  within<T>(): T {
-    throw new MillraceError('unsupported')
+  within<T>(transaction: object, rule: (tx: Transaction) => Step<T>): Promise<T> {
+    if (this.#closed !== undefined) return Promise.reject(new MillraceError('store_closed'))
+    return this.#tracked(this.#callers.run(transaction, rule))
   }
 
   async receive(request: Receive, onEmpty: () => void): Promise<readonly Delivery[]> {

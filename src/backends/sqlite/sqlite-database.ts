@@ -148,8 +148,9 @@ export class SqliteDatabase implements Database {
     return this.change((tx) => rule(tx, entries))
   }
 
-  within<T>(transaction: object, rule: (tx: Transaction) => Step<T>): T {
-    return this.#callers.run(transaction, (tx) => runAtOnce(rule(tx)))
+  /** Runs it, or throws, before it returns. */
+  within<T>(transaction: object, rule: (tx: Transaction) => Step<T>): Promise<T> {
+    return Promise.resolve(this.#callers.run(transaction, (tx) => runAtOnce(rule(tx))))
   }
 
   /** Only with `records`. */

@@ -22,7 +22,7 @@ interface CallerScene {
   readonly file: string
   /** A connection of the caller, who keeps a table of its own in the same file. */
   connect(options?: DatabaseSyncOptions): DatabaseSync
-  enqueue(db: object, ...jobs: readonly Partial<NewJob>[]): readonly EnqueuedJob[]
+  enqueue(db: object, ...jobs: readonly Partial<NewJob>[]): Promise<readonly EnqueuedJob[]>
   ready(): Promise<number>
 }
 
@@ -105,7 +105,7 @@ describe("jobs in the caller's own transaction", () => {
     const { connect, enqueue, jobs, ready } = await openScene()
     const db = connect()
     db.exec("BEGIN; INSERT INTO exam VALUES ('e-1')")
-    const [first, second] = enqueue(db, {}, { payload: '"large"'.repeat(1_000) })
+    const [first, second] = await enqueue(db, {}, { payload: '"large"'.repeat(1_000) })
     assert.equal(first?.status, 'created')
     assert.equal(await jobs.read({ id: first.id }), undefined)
     assert.equal(await ready(), 0)
@@ -119,7 +119,7 @@ describe("jobs in the caller's own transaction", () => {
     const { backend, connect, enqueue, jobs, ready } = await openScene()
     const db = connect()
     db.exec("BEGIN; INSERT INTO exam VALUES ('e-1')")
-    const [undone] = enqueue(db, { idempotency: { key: 'k', lifetimeMs: 60_000 } })
+    const [undone] = await enqueue(db, { idempotency: { key: 'k', lifetimeMs: 60_000 } })
     db.exec('ROLLBACK')
     assert.deepEqual([await ready(), examsIn(db)], [0, 0])
     assert.equal(await jobs.read({ id: undone?.id ?? '' }), undefined)
@@ -154,7 +154,7 @@ describe("jobs in the caller's own transaction", () => {
     refuses(() => enqueue(db, { maxAttempts: 0 }), 'invalid_argument')
     const elsewhere = { queue: 'nowhere', jobs: [job], transaction: db }
     refuses(() => jobs.enqueueWithin(elsewhere), 'queue_not_found')
-    assert.equal(enqueue(db, { idempotency })[0]?.status, 'duplicate')
+    assert.equal((await enqueue(db, { idempotency }))[0]?.status, 'duplicate')
     db.exec('COMMIT')
     assert.deepEqual([await ready(), examsIn(db)], [1, 1])
   })
@@ -186,7 +186,7 @@ describe("jobs in the caller's own transaction", () => {
       .receive({ queue: 'q', max: 1, waitMs: 20_000 })
       .then((deliveries) => received.push(...deliveries.map(({ id }) => id)))
     db.exec('BEGIN')
-    const [enqueued] = enqueue(db, {})
+    const [enqueued] = await enqueue(db, {})
     await ports.clock.advance(50)
     assert.deepEqual(received, [])
     db.exec('COMMIT')

@@ -5,6 +5,12 @@
 import type { Pool, PoolClient, QueryArrayResult, QueryResult } from 'pg'
 import pg from 'pg'
 import type { Statement, Value } from '../../../engine/statements.ts'
+import {
+  type LendingConnection,
+  type LentQuery,
+  type LentResult,
+  runOnLentClient,
+} from './lent-client.ts'
 import type { StatementTexts } from './statement-texts.ts'
 
 /** Numbers as numbers, and booleans as the 0 and 1 that SQLite has. */
@@ -24,19 +30,49 @@ const numeric = 1700
  * Plans are made once, when a table may be empty, and must be good when it is full. So rows are found by
  * indexes, in their order, and never by reading a whole table.
  */
-export const begin: string = [
-  'BEGIN',
-  'SET LOCAL plan_cache_mode = force_generic_plan',
-  ...['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin', 'sort'].map(
-    (kind) => `SET LOCAL enable_${kind} = off`,
-  ),
-  'SET LOCAL jit = off',
-].join(';')
+const planning: Readonly<Record<string, string>> = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_sort: 'off',
+  jit: 'off',
+}
+
+const enginePlans = Object.entries(planning)
+  .map(([name, value]) => `SET LOCAL ${name} = ${value}`)
+  .join(';')
+/** As the caller's statements are planned on a connection of its own. */
+const ordinaryPlans = Object.keys(planning)
+  .map((name) => `SET LOCAL ${name} = DEFAULT`)
+  .join(';')
+export const begin: string = `BEGIN;${enginePlans}`
 
 /** Connections that are kept free of reads: one for each kind of write. */
 const writersMax = 4
 
-export class Connection {
+/** What statements of the engine run on. */
+export interface StatementRunner {
+  /** Runs a statement that is prepared, once for each connection. */
+  prepared<Row>(statement: Statement, values: readonly Value[]): Promise<readonly Row[]>
+  /** How many rows a statement changed. */
+  changes(statement: Statement, values: readonly Value[]): Promise<number>
+  /** Runs a statement that is planned for its values. */
+  rows<Row>(statement: Statement, values: readonly Value[]): Promise<readonly Row[]>
+}
+
+/** What a transaction runs on. */
+export interface TransactionConnection extends StatementRunner {
+  begin(): Promise<void>
+  /** The command that has ended the transaction: `ROLLBACK` if a statement of it had failed. */
+  commit(): Promise<string>
+  rollback(): Promise<void>
+  /** Runs a function of the caller on this connection, in the open transaction. */
+  lend(within: (client: object) => unknown): Promise<void>
+}
+
+export class Connection implements TransactionConnection, LendingConnection {
   readonly #client: PoolClient
   readonly #texts: StatementTexts
   #isBroken = false
@@ -59,13 +95,31 @@ export class Connection {
     await this.#inTurn(() => this.#client.query(begin))
   }
 
-  /** The command that has ended the transaction: `ROLLBACK` if a statement of it had failed. */
   async commit(): Promise<string> {
     const { command } = await this.#inTurn(() => this.#client.query('COMMIT'))
     return command
   }
 
-  /** Runs a statement that is prepared, once for each connection. */
+  async rollback(): Promise<void> {
+    await this.query('ROLLBACK').catch(() => this.markBroken())
+  }
+
+  lend(within: (client: object) => unknown): Promise<void> {
+    return runOnLentClient(this, within)
+  }
+
+  async send(query: LentQuery): Promise<LentResult<object>> {
+    return this.#inTurn(() => this.#client.query(query as pg.QueryConfig))
+  }
+
+  async planForEngine(isForEngine: boolean): Promise<void> {
+    await this.#inTurn(() => this.#client.query(isForEngine ? enginePlans : ordinaryPlans))
+  }
+
+  get isInTransaction(): boolean {
+    return this.#client.getTransactionStatus() !== 'I'
+  }
+
   async prepared<Row>(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
     const result = await this.#run(statement, values, this.#texts.nameOf(statement))
     return result.rows as unknown as readonly Row[]
@@ -76,7 +130,6 @@ export class Connection {
     return result.rowCount ?? 0
   }
 
-  /** Runs a statement outside of a transaction, planned for its values. */
   async rows<Row>(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
     const result = await this.#run(statement, values, undefined)
     return result.rows as unknown as readonly Row[]

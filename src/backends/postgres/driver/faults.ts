@@ -3,8 +3,13 @@ import { MillraceError } from '../../../core/millrace-error.ts'
 
 interface DriverError {
   readonly code?: string
+  readonly originalCode?: string
   readonly table?: string
-  readonly message: string
+  /** What libraries that wrap errors of a driver call them. */
+  readonly cause?: DriverError
+  readonly driverError?: DriverError
+  readonly meta?: DriverError
+  readonly driverAdapterError?: DriverError
 }
 
 /** Another transaction was in the way: the rule can run again, and finds what the other one has left. */
@@ -22,6 +27,11 @@ export function isConflict(error: unknown): boolean {
 /** A transaction must run again, with the queues as they are now. */
 export class Outdated extends Error {}
 
+/** Nothing of a transaction was to blame: it can run again as it is. */
+export function isRepeatable(error: unknown): boolean {
+  return isUnreachable(error) || ['40001', '40P01'].includes(codeOf(error))
+}
+
 /** The queues were changed while a transaction ran, or its series has no mark. */
 export function isOutdated(error: unknown): boolean {
   const code = codeOf(error)
@@ -36,10 +46,24 @@ export function isUnreachable(error: unknown): boolean {
   return error instanceof Error && /^Connection terminated|timeout exceeded/.test(error.message)
 }
 
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   if (!(error instanceof Error) || error instanceof MillraceError) return ''
-  return (error as DriverError).code ?? ''
+  const codes = codesIn(error as DriverError)
+  return codes.find((code) => sqlState.test(code)) ?? codes[0] ?? ''
 }
+
+/** The codes of Prisma begin with a P too. */
+const sqlState = /^(?!P[1-9])[0-9A-Z]{5}$/
+
+function codesIn(error: DriverError | undefined, depth = 0): readonly string[] {
+  if (typeof error !== 'object' || error === null || depth > errorDepthMax) return []
+  const { code, originalCode, cause, driverError, meta, driverAdapterError } = error
+  const own = [originalCode, code].filter((one) => typeof one === 'string')
+  const wrapped = [cause, driverError, meta, driverAdapterError]
+  return [...own, ...wrapped.flatMap((one) => codesIn(one, depth + 1))]
+}
+
+const errorDepthMax = 4
 
 /** The error of the port for one of the driver. */
 export function storageError(error: unknown): Error {

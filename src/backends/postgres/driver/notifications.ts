@@ -24,6 +24,12 @@ export interface NotificationsOptions {
   readonly onChange: (queues?: ReadonlySet<string>) => void
 }
 
+/** What is sent to tell that queues have changed. */
+export function notificationOf(sender: string, queues: readonly string[]): string {
+  const all = JSON.stringify([sender, ...queues])
+  return all.length > payloadLengthMax ? JSON.stringify([sender]) : all
+}
+
 export class Notifications {
   readonly #options: NotificationsOptions
   readonly #changed = new Set<string>()
@@ -53,8 +59,7 @@ export class Notifications {
     while (this.#changed.size > 0) {
       const names = [...this.#changed]
       this.#changed.clear()
-      const all = JSON.stringify([this.#sender, ...names])
-      const payload = all.length > payloadLengthMax ? JSON.stringify([this.#sender]) : all
+      const payload = notificationOf(this.#sender, names)
       // Others find out by their poll.
       await connections.query('SELECT pg_notify($1, $2)', [channel, payload]).catch(() => undefined)
     }

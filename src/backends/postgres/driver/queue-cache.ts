@@ -5,7 +5,7 @@
 import { type Queue, type QueueRow, queueFromRow } from '../../../engine/queues/queue.ts'
 import { query } from '../../../engine/statements.ts'
 import { readSwitches, Switches } from '../../../engine/switches/switches-on.ts'
-import type { Connection } from './connections.ts'
+import type { StatementRunner } from './connections.ts'
 
 const byName = query<QueueRow>('SELECT * FROM queue WHERE name = ?')
 
@@ -19,7 +19,7 @@ export class QueueCache {
     this.switches = switches
   }
 
-  static async read(connection: Connection, version: number): Promise<QueueCache> {
+  static async read(connection: StatementRunner, version: number): Promise<QueueCache> {
     return new QueueCache(version, new Switches(await connection.rows(readSwitches, [])))
   }
 
@@ -27,7 +27,7 @@ export class QueueCache {
     return this.#queues.get(name)
   }
 
-  async find(connection: Connection, name: string): Promise<Queue | undefined> {
+  async find(connection: StatementRunner, name: string): Promise<Queue | undefined> {
     const [row] = await connection.rows<QueueRow>(byName, [name])
     if (row === undefined) return undefined
     const queue = queueFromRow(row)

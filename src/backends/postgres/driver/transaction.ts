@@ -6,11 +6,8 @@
  */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
-import type { Ids } from '../../../core/ports.ts'
-import type { Receipts } from '../../../core/receipt.ts'
 import { snakeCase } from '../../../core/snake-case.ts'
-import type { MessageIds } from '../../../engine/messages/message-ids.ts'
-import { type Queue, queueNotFound } from '../../../engine/queues/queue.ts'
+import type { Queue } from '../../../engine/queues/queue.ts'
 import {
   change,
   type Query,
@@ -19,24 +16,22 @@ import {
   type Value,
 } from '../../../engine/statements.ts'
 import { runAtOnce, type Steps } from '../../../engine/steps.ts'
-import type { Switches } from '../../../engine/switches/switches-on.ts'
 import {
   type CountName,
   type Counts,
   countNames,
   noCounts,
-  type ProcessMemory,
   type Transaction,
-  type View,
 } from '../../../engine/transaction.ts'
 import type { ClaimHorizon } from './claim-horizon.ts'
 import { type CommitMark, commitMarks, markSql } from './commit-mark.ts'
-import type { Connection } from './connections.ts'
+import type { TransactionConnection } from './connections.ts'
 import { PostgresMessages } from './native-messages.ts'
 import { type Gathered, insertSql, insertValues, joined } from './plain-inserts.ts'
 import { QueueCache } from './queue-cache.ts'
-import { blockSize, type SequenceBlock } from './sequence-block.ts'
+import { blockSize } from './sequence-block.ts'
 import type { Moment } from './store-head.ts'
+import { PostgresView, type StoreFacts } from './view.ts'
 
 const columns = countNames.map(snakeCase)
 
@@ -53,13 +48,7 @@ const storeAlone = (kind: Gathered['kind']): Statement =>
 const sql = {
   insert: { messages: change(insertSql.messages), jobs: change(insertSql.jobs) },
   storeAlone: { messages: storeAlone('messages'), jobs: storeAlone('jobs') },
-  counts: query<Counts>(`
-    SELECT ${countNames.map((name) => `${snakeCase(name)} AS "${name}"`).join(', ')}
-    FROM queue_total WHERE queue = ?`),
   addCounts: change(addCountsSql),
-  lastSequence: query<{ last: number }>(`
-    SELECT CASE WHEN is_called THEN last_value + ${blockSize - 1} ELSE 0 END AS last
-    FROM message_sequence`),
   nextToken: query<{ next: number }>("SELECT nextval('@schema.lease_token') AS next"),
   nextGeneration: query<{ next: number }>("SELECT nextval('@schema.queue_generation') AS next"),
   nextBlock: query<{ next: number }>("SELECT nextval('@schema.message_sequence') AS next"),
@@ -75,95 +64,6 @@ const sql = {
 
 /** Names the locks of queues among all advisory locks of the database. */
 const queueLocks = 0x4d694c72 - 1
-
-/** What is the same for all transactions of a store. */
-export interface StoreFacts {
-  readonly ids: Ids
-  readonly messageIds: MessageIds
-  readonly receipts: Receipts
-  readonly memory: ProcessMemory
-  readonly isSealed: boolean
-  /** Tells the locks of this store from those of others in the same database. */
-  readonly schema: string
-  /** Numbers that this process has taken ahead. */
-  readonly block: SequenceBlock
-  /** Where claims of this process start. */
-  readonly horizon: ClaimHorizon
-  open(text: string): string
-}
-
-export class PostgresView implements View {
-  readonly now: number
-  readonly wallMs: number
-  protected readonly facts: StoreFacts
-  protected readonly connection: Connection
-  protected cache: QueueCache
-
-  constructor(connection: Connection, facts: StoreFacts, moment: Moment) {
-    this.connection = connection
-    this.facts = facts
-    this.cache = moment.cache
-    this.now = moment.now
-    this.wallMs = moment.wallMs
-  }
-
-  get ids(): Ids {
-    return this.facts.ids
-  }
-
-  get messageIds(): MessageIds {
-    return this.facts.messageIds
-  }
-
-  get receipts(): Receipts {
-    return this.facts.receipts
-  }
-
-  get switches(): Switches {
-    return this.cache.switches
-  }
-
-  get memory(): ProcessMemory {
-    return this.facts.memory
-  }
-
-  get isSealed(): boolean {
-    return this.facts.isSealed
-  }
-
-  open(text: string): string {
-    return this.facts.open(text)
-  }
-
-  *one<Row>(query: Query<Row>, ...values: readonly Value[]): Steps<Row | undefined> {
-    const rows = yield* this.all(query, ...values)
-    return rows[0]
-  }
-
-  *all<Row>(query: Query<Row>, ...values: readonly Value[]): Steps<readonly Row[]> {
-    return (yield this.connection.rows<Row>(query, values)) as readonly Row[]
-  }
-
-  *queue(name: string): Steps<Queue> {
-    const queue = yield* this.findQueue(name)
-    if (queue === undefined) throw queueNotFound(name)
-    return queue
-  }
-
-  *findQueue(name: string): Steps<Queue | undefined> {
-    const known = this.cache.known(name)
-    if (known !== undefined) return known
-    return (yield this.cache.find(this.connection, name)) as Queue | undefined
-  }
-
-  *counts(queue: Queue): Steps<Counts> {
-    return (yield* this.one(sql.counts, queue.id)) ?? noCounts
-  }
-
-  *lastSequence(): Steps<number> {
-    return (yield* this.one(sql.lastSequence))?.last ?? 0
-  }
-}
 
 /** Which commit of this process a transaction is, and which row of counters it adds to. */
 export interface CommitPlace extends CommitMark {
@@ -195,7 +95,12 @@ export class PostgresTransaction extends PostgresView implements Transaction {
   #expired = 0
   #writes = 0
 
-  constructor(connection: Connection, facts: StoreFacts, moment: Moment, place: CommitPlace) {
+  constructor(
+    connection: TransactionConnection,
+    facts: StoreFacts,
+    moment: Moment,
+    place: CommitPlace,
+  ) {
     super(connection, facts, moment)
     this.#clock = moment.clock
     this.#version = moment.cache.version
@@ -252,11 +157,16 @@ export class PostgresTransaction extends PostgresView implements Transaction {
   override *findQueue(name: string): Steps<Queue | undefined> {
     const queue = yield* super.findQueue(name)
     if (queue === undefined || this.#locked.has(queue.id)) return queue
-    if (queue.settings.type !== 'fifo' && !queue.isLimited) return queue
+    if (!this.locks(queue)) return queue
     this.#locked.add(queue.id)
     yield* this.one(sql.lockQueue, queueLocks, queue.id)
     this.renumber()
     return queue
+  }
+
+  /** Whether others are kept out of a queue, whose order or limits depend on it. */
+  protected locks({ settings, isLimited }: Queue): boolean {
+    return settings.type === 'fifo' || isLimited
   }
 
   /** Other processes have higher numbers than those that this one has taken ahead. */
@@ -328,15 +238,14 @@ export class PostgresTransaction extends PostgresView implements Transaction {
   *writeCounts(): Steps<void> {
     // In one order, so that no two transactions wait for each other.
     for (const [id, counts] of [...this.#counts].sort(([left], [right]) => left - right)) {
-      const values = this.#countValues(id, counts)
-      if (values !== undefined) yield* this.run(sql.addCounts, ...values)
+      const values = countNames.map((name) => counts[name])
+      if (values.some((value) => value !== 0)) yield* this.addCounts(id, values)
     }
     this.#counts.clear()
   }
 
-  #countValues(id: Queue['id'], counts: Counts): readonly number[] | undefined {
-    const values = countNames.map((name) => counts[name])
-    return values.every((value) => value === 0) ? undefined : [id, this.place.slot, ...values]
+  protected *addCounts(id: Queue['id'], values: readonly number[]): Steps<void> {
+    yield* this.run(sql.addCounts, id, this.place.slot, ...values)
   }
 
   gainedReady(queue: Queue): void {
@@ -363,9 +272,13 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     this.#afterCommit.push(run)
   }
 
-  // biome-ignore lint/correctness/useYield: it refuses before the first step
-  *runWithin(): Steps<void> {
-    throw new MillraceError('unsupported')
+  *runWithin(within: (client: object) => unknown): Steps<void> {
+    // Whatever it writes must be undone when it throws.
+    this.#writes += 1
+    this.#begin()
+    // What has failed before is not its failure.
+    yield Promise.all(this.#sent)
+    yield this.connection.lend(within)
   }
 
   #begin(): void {
@@ -385,6 +298,21 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     this.#sent.push(sent)
   }
 
+  /** Sends what was gathered and counted. */
+  protected sendGathered(): void {
+    this.#begin()
+    runAtOnce(this.writeCounts())
+  }
+
+  protected async allSent(): Promise<void> {
+    await Promise.all(this.#sent)
+  }
+
+  /** Of the queues, as this transaction knows them. */
+  protected get version(): number {
+    return this.#version
+  }
+
   /**
    * Sends what was gathered, and the commit. Resolves when it is committed, and returns false if it must run
    * again because the queues have changed. Rejects with the first failure; what became of a commit whose
@@ -399,8 +327,7 @@ export class PostgresTransaction extends PostgresView implements Transaction {
       await this.connection.changes(alone.statement, [...alone.values, ...mark])
       return true
     }
-    this.#begin()
-    runAtOnce(this.writeCounts())
+    this.sendGathered()
     if (this.#clock !== undefined) {
       runAtOnce(this.run(sql.writeClock, this.now, this.wallMs, ...this.#clock, this.now))
     }
@@ -426,15 +353,16 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     if (rows === undefined || others.length > 0) return undefined
     if (this.#isBegun || this.#clock !== undefined || this.#counts.size !== 1) return undefined
     const counts = this.#counts.get(rows.queue.id)
-    const counted = counts && this.#countValues(rows.queue.id, counts)
-    if (counted === undefined) return undefined
-    const values = [...insertValues(rows, this.now), ...counted]
+    if (counts === undefined) return undefined
+    const counted = countNames.map((name) => counts[name])
+    const { slot } = this.place
+    const values = [...insertValues(rows, this.now), rows.queue.id, slot, ...counted]
     return { statement: sql.storeAlone[rows.kind], values }
   }
 
   async rollback(): Promise<void> {
     if (!this.#isBegun) return
-    await this.connection.query('ROLLBACK').catch(() => this.connection.markBroken())
+    await this.connection.rollback()
   }
 
   /** The first change that failed without its rule waiting for it; all that follow it fail too. */

@@ -46,7 +46,7 @@ export function runOnLentConnection(
     const answer: unknown = guard.during(() => within(proxy))
     if (answer instanceof Promise) {
       answer.catch(() => undefined)
-      throw withinFailed('It answered a promise; writes within a settlement are synchronous.')
+      throw withinFailed('The callback of within() must be synchronous, but it returned a promise.')
     }
     if (!db.isTransaction) throw notItsOwn()
   } catch (error) {
