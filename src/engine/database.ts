@@ -30,6 +30,14 @@ export interface Database {
   change<T>(rule: (tx: Transaction) => Step<T>): Promise<T>
   /** The same for what adds messages: refused when the disk is full. */
   add<T>(rule: (tx: Transaction) => Step<T>): Promise<T>
+  /** The same for what ends leases. */
+  settle<T>(rule: (tx: Transaction) => Step<T>): Promise<T>
+  /** The same for entries: those of several calls with the same key may run as one. */
+  settleEntries<Entry, T>(
+    key: string,
+    entries: readonly Entry[],
+    rule: (tx: Transaction, entries: readonly Entry[]) => Step<readonly T[]>,
+  ): Promise<readonly T[]>
   /** Runs a rule in a transaction that the caller has begun on its own connection to the same store. */
   within<T>(transaction: object, rule: (tx: Transaction) => Step<T>): T
 

@@ -57,7 +57,8 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
 
 function newPool({ url, connections = 10 }: PostgresOptions): pg.Pool {
   const names = { fallback_application_name: 'millrace' }
-  return new pg.Pool({ connectionString: url, max: connections, keepAlive: true, ...names })
+  const settings = { max: connections, pipeline: true, keepAlive: true }
+  return new pg.Pool({ connectionString: url, ...settings, ...names })
 }
 
 /** A connection of its own, made as the pool makes those it lends. */

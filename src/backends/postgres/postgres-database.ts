@@ -12,48 +12,40 @@ import { worthwhileAt } from '../../engine/messages/ready-checks.ts'
 import { queueNotFound } from '../../engine/queues/queue.ts'
 import { query } from '../../engine/statements.ts'
 import { Answer, type Step, type Steps } from '../../engine/steps.ts'
-import { StoreClock, type WrittenTime } from '../../engine/store-clock.ts'
-import { Switches } from '../../engine/switches/switches-on.ts'
 import type { Transaction, View } from '../../engine/transaction.ts'
 import type { Backup, BackupReport, Delivery, OtherThread, Receive, WhenReady } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type { ContentOpening } from '../store.ts'
 import { postgresCapabilities } from './capabilities.ts'
+import {
+  type CommitMark,
+  CommitSeries,
+  commitMarks,
+  forgottenBefore,
+} from './driver/commit-mark.ts'
 import { type Connection, Connections } from './driver/connections.ts'
 import { drive } from './driver/drive.ts'
-import { isUnreachable, storageError } from './driver/faults.ts'
+import { isOutdated, isUnreachable, storageError } from './driver/faults.ts'
 import { GroupWriter, patienceMs } from './driver/group-writer.ts'
 import { migrate, namesOfSchema } from './driver/migrate.ts'
 import { Notifications } from './driver/notifications.ts'
-import { QueueCache } from './driver/queue-cache.ts'
 import { quotedName } from './driver/quoted-name.ts'
+import { SequenceBlock } from './driver/sequence-block.ts'
 import { StatementTexts } from './driver/statement-texts.ts'
-import {
-  type Moment,
-  PostgresTransaction,
-  PostgresView,
-  type StoreFacts,
-} from './driver/transaction.ts'
+import { StoreHead } from './driver/store-head.ts'
+import { PostgresTransaction, PostgresView, type StoreFacts } from './driver/transaction.ts'
 import { type Waiting, WaitingReceives } from './waiting-receives.ts'
-
-/** The time is written down this often. */
-const clockEveryMs = 1_000
 
 /** How often, and for how long, the server is asked what became of a commit. */
 const askAgainMs = 100
 
-/** Rows of counters per queue; each process adds to one of them. */
-const slots = 16
+/** Rows of counters per queue. */
+const slots = 64
 
-interface HeadRow extends WrittenTime {
-  readonly queues_version: number
-  readonly database_ms: number
-}
+/** Calls of one kind share commits, in their order. Those of different kinds run side by side. */
+const lanes = ['add', 'settle', 'claim', 'change'] as const
+type Lane = (typeof lanes)[number]
 
-const readHead = query<HeadRow>(`
-  SELECT queues_version, clock_ms, wall_ms, uptime_ms, boot,
-    CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS database_ms
-  FROM store`)
 const readMarks = query<{ id_prefix: string; receipt_key: string }>(
   'SELECT id_prefix, receipt_key FROM store',
 )
@@ -79,14 +71,12 @@ export class PostgresDatabase implements Database {
   readonly otherThread: OtherThread | null = null
   readonly #options: PostgresDatabaseOptions
   readonly #connections: Connections
-  readonly #clock: StoreClock
+  readonly #head: StoreHead
   readonly #waiting: WaitingReceives
-  readonly #writer: GroupWriter
+  readonly #series: readonly CommitSeries[]
+  readonly #writers: Readonly<Record<Lane, GroupWriter>>
   readonly #notifications: Notifications
   readonly #facts: StoreFacts
-  #cache = new QueueCache(0, new Switches([]))
-  #databaseMs = 0
-  #sampledMs = 0
   #running = 0
   #whenIdle: (() => void)[] = []
   #closed: Promise<void> | undefined
@@ -99,17 +89,8 @@ export class PostgresDatabase implements Database {
     this.#options = options
     this.#connections = connections
     this.#facts = facts
-    const { ports, usesPortsTime = false, onClockChange } = options
-    const { clock } = ports
-    const databaseNow = (): number => this.#databaseMs + (clock.monotonic() - this.#sampledMs)
-    this.#clock = new StoreClock({
-      clock: {
-        now: () => (usesPortsTime ? clock.now() : databaseNow()),
-        monotonic: () => clock.monotonic(),
-      },
-      uptime: () => (usesPortsTime ? clock.uptime?.() : undefined),
-      onChange: onClockChange && ((change) => ports.timers.soon(() => onClockChange(change))),
-    })
+    const { ports, usesPortsTime = false, opening, onClockChange } = options
+    this.#head = new StoreHead({ ports, usesPortsTime, keyIds: opening.keyIds, onClockChange })
     this.#notifications = new Notifications({
       ports,
       connections,
@@ -117,7 +98,18 @@ export class PostgresDatabase implements Database {
       connect: options.connect,
       onChange: (queues) => this.#waiting.recheck(queues),
     })
-    this.#writer = new GroupWriter({ ports, transact: (run) => this.#transact(run) })
+    const { randomness } = ports
+    const all = lanes.map((lane) => {
+      const number = Math.floor(randomness.next() * Number.MAX_SAFE_INTEGER)
+      const series = new CommitSeries(number, Math.floor(randomness.next() * slots))
+      const writer = new GroupWriter({ ports, transact: (run) => this.#transact(series, run) })
+      return { lane, series, writer }
+    })
+    this.#series = all.map(({ series }) => series)
+    this.#writers = Object.fromEntries(all.map(({ lane, writer }) => [lane, writer])) as Record<
+      Lane,
+      GroupWriter
+    >
     this.#waiting = new WaitingReceives({
       ports,
       claim: (request, queueId) => this.#claimFor(request, queueId),
@@ -146,7 +138,7 @@ export class PostgresDatabase implements Database {
         receipts: new Receipts(marks.receipt_key),
         memory: { turns: new Map(), historyPosition: 0 },
         isSealed: opening.keyIds.length > 0,
-        slot: Math.floor(ports.randomness.next() * slots),
+        block: new SequenceBlock(ports.clock),
         open: (text) => opening.open(text),
       })
     } finally {
@@ -157,19 +149,31 @@ export class PostgresDatabase implements Database {
   async read<T>(rule: (view: View) => Step<T>): Promise<T> {
     if (this.#closed !== undefined) throw new MillraceError('store_closed')
     return this.#onConnection(async (connection) => {
-      const { cache, ...moment } = await this.#begin(connection)
-      return drive(rule(new PostgresView(connection, this.#facts, cache, moment)))
+      const moment = await this.#head.read(connection)
+      return drive(rule(new PostgresView(connection, this.#facts, moment)))
     }).catch((error: unknown) => {
       throw storageError(error)
     })
   }
 
   change<T>(rule: (tx: Transaction) => Step<T>): Promise<T> {
-    return this.#writer.submit(rule)
+    return this.#writers.change.submit(rule)
   }
 
   add<T>(rule: (tx: Transaction) => Step<T>): Promise<T> {
-    return this.change(rule)
+    return this.#writers.add.submit(rule)
+  }
+
+  settle<T>(rule: (tx: Transaction) => Step<T>): Promise<T> {
+    return this.#writers.settle.submit(rule)
+  }
+
+  settleEntries<Entry, T>(
+    key: string,
+    entries: readonly Entry[],
+    rule: (tx: Transaction, entries: readonly Entry[]) => Step<readonly T[]>,
+  ): Promise<readonly T[]> {
+    return this.#writers.settle.submitEntries(key, entries, rule)
   }
 
   within<T>(): T {
@@ -181,7 +185,7 @@ export class PostgresDatabase implements Database {
     if (signal?.aborted) throw new MillraceError('aborted')
     let waitMs = 0
     let queueId = 0
-    const deliveries = await this.change(function* (tx) {
+    const deliveries = await this.#writers.claim.submit(function* (tx) {
       const queue = yield* tx.queue(request.queue)
       waitMs = request.waitMs ?? queue.settings.receiveWaitMs
       queueId = queue.id
@@ -228,10 +232,10 @@ export class PostgresDatabase implements Database {
 
   async #shutDown(): Promise<void> {
     this.#waiting.clear()
-    const written = this.#writer.submit(noSteps)
-    this.#writer.close()
-    await written.catch(() => undefined)
+    const written = Object.values(this.#writers).map((writer) => writer.close())
+    await Promise.all(written)
     await this.whenIdle()
+    await this.#forgetSeries().catch(() => undefined)
     await this.#notifications.close()
     await this.#connections.close()
   }
@@ -263,79 +267,81 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  async #transact(run: (tx: PostgresTransaction) => Promise<void>): Promise<void> {
-    const tx = await this.#onConnection(async (connection) => {
-      await connection.query('BEGIN')
-      let open: PostgresTransaction | undefined
+  async #transact(
+    series: CommitSeries,
+    run: (tx: PostgresTransaction) => Promise<void>,
+  ): Promise<void> {
+    const committed = await this.#onConnection(async (connection) => {
+      const moment = this.#head.known() ?? (await this.#head.read(connection))
+      const place = { ...series.next(), slot: series.slot }
+      const tx = new PostgresTransaction(connection, this.#facts, moment, place)
       try {
-        const { cache, ...moment } = await this.#begin(connection)
-        const id = await connection.transactionId()
-        open = new PostgresTransaction(connection, this.#facts, cache, { ...moment, id })
-        await run(open)
-        await drive(open.finish())
+        await run(tx)
       } catch (error) {
-        await connection.query('ROLLBACK').catch(() => connection.markBroken())
-        throw open?.failure ?? error
+        await tx.rollback()
+        throw tx.failure ?? error
       }
-      await this.#commit(connection, open)
-      return open
+      return (await this.#commit(connection, tx)) ? tx : undefined
     })
-    tx.committed()
-    const changed = new Set([...tx.gained, ...tx.touched])
-    this.#waiting.recheck(tx.hasChangedQueues ? undefined : changed)
-    this.#notifications.send(tx.concernsOthers ? changed : [])
+    if (committed === undefined) {
+      this.#head.outdated()
+      await this.#transact(series, run)
+      return
+    }
+    committed.committed()
+    if (committed.hasChangedQueues) this.#head.outdated()
+    const changed = new Set([...committed.gained, ...committed.touched])
+    this.#waiting.recheck(committed.hasChangedQueues ? undefined : changed)
+    this.#notifications.send(committed.concernsOthers ? changed : [])
   }
 
-  /** Resolves when the transaction is committed, also if the answer of the server was lost. */
-  async #commit(connection: Connection, tx: PostgresTransaction): Promise<void> {
+  /** Resolves when the transaction is committed, or false if the queues have changed meanwhile. */
+  async #commit(connection: Connection, tx: PostgresTransaction): Promise<boolean> {
     try {
-      const { command } = await connection.query('COMMIT')
-      // A transaction that has failed is rolled back by its COMMIT.
-      if (command !== 'COMMIT') throw tx.failure ?? new MillraceError('store_failed')
+      return await tx.commit()
     } catch (error) {
-      if (!isUnreachable(error)) throw error
+      const cause = tx.failure ?? error
+      if (isOutdated(cause)) return false
+      if (!isUnreachable(cause)) throw cause
       connection.markBroken()
-      if (!(await this.#hasCommitted(tx.id))) throw error
+      if (await this.#hasCommitted(tx)) return true
+      throw cause
     }
   }
 
-  /** Asks the server what became of a transaction, as soon as it can be reached. */
-  async #hasCommitted(transaction: string): Promise<boolean> {
+  /** Finds out what became of a commit, as soon as the server can be reached. */
+  async #hasCommitted({ place, now }: PostgresTransaction): Promise<boolean> {
     const { ports } = this.#options
     const startedMs = ports.clock.monotonic()
     for (;;) {
-      const status = await this.#connections.transactionStatus(transaction).catch(() => undefined)
-      if (status === 'committed') return true
-      if (status === 'aborted') return false
+      const won = await this.#settledMark(place, now).catch(() => undefined)
+      if (won !== undefined) return won === place.number
       if (ports.clock.monotonic() - startedMs > patienceMs) throw outcomeUnknown()
       await new Promise<void>((resolve) => ports.timers.after(askAgainMs, resolve))
     }
   }
 
-  /** Reads the time, and the queues if they have changed. */
-  async #begin(connection: Connection): Promise<Moment & { readonly cache: QueueCache }> {
-    const [head] = await connection.rows<HeadRow>(readHead, [])
-    if (head === undefined) throw new MillraceError('store_corrupt')
-    this.#databaseMs = head.database_ms
-    this.#sampledMs = this.#options.ports.clock.monotonic()
-    const { queues_version: version } = head
-    let cache = this.#cache
-    if (version !== cache.version) {
-      // A new key raises the version too.
-      refuseMissingKeys(await connection.rows(keyIds, []), this.#options.opening.keyIds)
-      cache = await QueueCache.read(connection, version)
-      // Another transaction may have read a later version meanwhile.
-      if (version > this.#cache.version) this.#cache = cache
-    }
-    const now = this.#clock.now(head)
-    // A row that every commit writes would make all of them wait for each other.
-    const isTime = now - head.clock_ms >= clockEveryMs
-    const clock = isTime ? ([this.#clock.uptimeMs, this.#clock.boot] as const) : undefined
-    return { now, wallMs: this.#clock.wallMs, clock, cache }
+  #settledMark({ series, number }: CommitMark, now: number): Promise<number | undefined> {
+    return this.#connected(async (connection) => {
+      const values = [series, number + 1, now] as const
+      const [row] = await connection.rows<{ number: number }>(commitMarks.settle, values)
+      return row?.number
+    })
+  }
+
+  async #forgetSeries(): Promise<void> {
+    const used = this.#series.filter(({ isUsed }) => isUsed)
+    if (used.length === 0) return
+    await this.#connected(async (connection) => {
+      const { now } = await this.#head.read(connection)
+      for (const { series } of used) {
+        await connection.changes(commitMarks.remove, [series, forgottenBefore(now)])
+      }
+    })
   }
 
   #claimFor(request: Receive, queueId: number): Promise<readonly Delivery[]> {
-    return this.change(function* (tx) {
+    return this.#writers.claim.submit(function* (tx) {
       const queue = yield* tx.queue(request.queue)
       if (queue.id !== queueId) throw queueNotFound(request.queue)
       return yield* leasedFor(tx, request, true)

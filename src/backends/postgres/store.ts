@@ -17,8 +17,8 @@ export interface PostgresStoreOptions {
 
 const storeOptions: OptionNames<PostgresStoreOptions> = { schema: true, connections: true }
 
-/** The name of a channel is `millrace:` and the schema, in 63 bytes. */
-const schemaBytesMax = 54
+/** The channel of a store is `millrace:` and the schema, in 63 characters. */
+const schemaPattern = /^(?!pg_)[a-z_][a-z0-9_-]{0,53}$/i
 
 const connectionsRange = { min: 1, max: 1_000, unit: 'connections' }
 
@@ -114,12 +114,7 @@ function placeOfPool(pool: AnyPool): string {
 }
 
 function checkSchema(into: Violations, schema: unknown): void {
-  const isName =
-    typeof schema === 'string' &&
-    schema !== '' &&
-    !schema.includes('\0') &&
-    new TextEncoder().encode(schema).length <= schemaBytesMax
-  if (isName && !/^(?:pg_|information_schema$)/.test(schema)) return
-  const allowed = `a name of 1 to ${schemaBytesMax} bytes that does not begin with pg_`
+  if (typeof schema === 'string' && schemaPattern.test(schema)) return
+  const allowed = '1 to 54 letters, digits, _ and -, beginning with a letter or _, and not with pg_'
   into.push({ field: 'schema', given: describeGiven(schema), allowed })
 }

@@ -136,6 +136,18 @@ export class SqliteDatabase implements Database {
     return this.#writer.add(rule)
   }
 
+  settle<T>(rule: (tx: Transaction) => Step<T>): Promise<T> {
+    return this.change(rule)
+  }
+
+  settleEntries<Entry, T>(
+    _key: string,
+    entries: readonly Entry[],
+    rule: (tx: Transaction, entries: readonly Entry[]) => Step<readonly T[]>,
+  ): Promise<readonly T[]> {
+    return this.change((tx) => rule(tx, entries))
+  }
+
   within<T>(transaction: object, rule: (tx: Transaction) => Step<T>): T {
     return this.#callers.run(transaction, (tx) => runAtOnce(rule(tx)))
   }

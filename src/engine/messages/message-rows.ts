@@ -54,7 +54,7 @@ export const keyedColumns: string = `${contentColumns}, limit_keys`
  * A row that was read as an array. SQLite's rows arrive as objects without a fixed shape, which are
  * slow to make and to read; a receive, which reads many, makes its own.
  */
-function contentFromValues(values: ContentValues): ContentRow {
+export function contentFromValues(values: ContentValues): ContentRow {
   return {
     sequence: values[0],
     receive_count: values[1],

@@ -12,7 +12,10 @@ import { settleLeases } from './settling.ts'
 
 export function settle(database: Database, request: Settle): Promise<readonly SettleResult[]> {
   if (request.settlements.some(mayFailHalfway)) return settleOneByOne(database, request)
-  const settled = database.change((tx) => settleLeases(tx, request))
+  const { queue, settlements } = request
+  const settled = database.settleEntries(queue, settlements, (tx, entries) =>
+    settleLeases(tx, { queue, settlements: entries }),
+  )
   if (request.settlements.length === 1) return settled
   return settled.catch((error: unknown) => {
     // On a full disk, a settlement that emits much must not block the others.
@@ -27,7 +30,7 @@ async function settleOneByOne(
 ): Promise<readonly SettleResult[]> {
   const settleAlone = (settlement: Settlement): Promise<readonly SettleResult[]> =>
     database
-      .change((tx) => settleLeases(tx, { queue, settlements: [settlement] }))
+      .settle((tx) => settleLeases(tx, { queue, settlements: [settlement] }))
       .catch(refusedAlone)
   const results = await Promise.all(settlements.map(settleAlone))
   return results.flat()

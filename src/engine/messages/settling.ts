@@ -150,11 +150,16 @@ function plainRun(
   if (queue.settings.type === 'fifo') return []
   const run: Acknowledgement[] = []
   let last = -1
+  let seen: Set<number> | undefined
   for (let index = start; index < received.length; index += 1) {
     const { settlement, receipt } = received[index] ?? {}
-    if (settlement === undefined || receipt === undefined) break
-    // Rising numbers are those of different messages, and the order in which they were received.
-    if (!isPlain(settlement) || receipt.sequence <= last) break
+    if (settlement === undefined || receipt === undefined || !isPlain(settlement)) break
+    // Rising numbers are those of different messages: most come in the order of their claim.
+    if (receipt.sequence <= last) {
+      seen ??= new Set(run.map((earlier) => earlier.receipt.sequence))
+      if (seen.has(receipt.sequence)) break
+    }
+    seen?.add(receipt.sequence)
     last = receipt.sequence
     run.push({ receipt, result: settlement.outcome.result })
   }

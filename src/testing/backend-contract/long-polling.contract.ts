@@ -226,12 +226,10 @@ function describeLeaving(suite: ContractSuite): void {
         await scene.send('q', 'of the successor')
       },
       // In one commit, where the backend shares commits.
-      ({ backend }) =>
-        Promise.all([
-          backend.deleteQueue({ queue: 'q' }),
-          scene.queue('q'),
-          scene.send('q', 'of the successor'),
-        ]),
+      async ({ backend }) => {
+        await Promise.all([backend.deleteQueue({ queue: 'q' }), scene.queue('q')])
+        await scene.send('q', 'of the successor')
+      },
     ]
     await scene.queue('q')
     for (const run of recreate) {

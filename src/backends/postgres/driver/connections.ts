@@ -1,4 +1,7 @@
-/** Connections to one database, and how statements run on them. */
+/**
+ * Connections to one database, and how statements run on them. Statements are sent without waiting for the
+ * answers to those before, where the pool allows that (`pipeline`).
+ */
 import type { Pool, PoolClient, QueryArrayResult, QueryResult } from 'pg'
 import pg from 'pg'
 import type { Statement, Value } from '../../../engine/statements.ts'
@@ -17,35 +20,77 @@ const bool = 16
 const int8 = 20
 const numeric = 1700
 
+/**
+ * Plans are made once, when a table may be empty, and must be good when it is full. So rows are found by
+ * indexes, in their order, and never by reading a whole table.
+ */
+const begin = [
+  'BEGIN',
+  'SET LOCAL plan_cache_mode = force_generic_plan',
+  ...['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin', 'sort'].map(
+    (kind) => `SET LOCAL enable_${kind} = off`,
+  ),
+  'SET LOCAL jit = off',
+].join(';')
+
 export class Connection {
   readonly #client: PoolClient
   readonly #texts: StatementTexts
   #isBroken = false
+  /** The latest statement, where each is sent after the answer to the one before. */
+  #latest: Promise<unknown> | undefined
 
   constructor(client: PoolClient, texts: StatementTexts) {
     this.#client = client
     this.#texts = texts
   }
 
-  async rows<Row>(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
-    const result = await this.#run(statement, values)
+  async begin(): Promise<void> {
+    await this.#inTurn(() => this.#client.query(begin))
+  }
+
+  /** The command that has ended the transaction: `ROLLBACK` if a statement of it had failed. */
+  async commit(): Promise<string> {
+    const { command } = await this.#inTurn(() => this.#client.query('COMMIT'))
+    return command
+  }
+
+  /** Runs a statement that is prepared, once for each connection. */
+  async prepared<Row>(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
+    const result = await this.#run(statement, values, this.#texts.nameOf(statement))
     return result.rows as unknown as readonly Row[]
   }
 
   async changes(statement: Statement, values: readonly Value[]): Promise<number> {
-    const result = await this.#run(statement, values)
+    const result = await this.#run(statement, values, this.#texts.nameOf(statement))
     return result.rowCount ?? 0
+  }
+
+  /** Runs a statement outside of a transaction, planned for its values. */
+  async rows<Row>(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
+    const result = await this.#run(statement, values, undefined)
+    return result.rows as unknown as readonly Row[]
   }
 
   #run(
     statement: Statement,
     values: readonly Value[],
+    name: string | undefined,
   ): Promise<QueryResult<object> | QueryArrayResult> {
     const text = this.#texts.of(statement)
-    const query = { text, values: [...values], types }
-    return statement.asArrays
-      ? this.#client.query({ ...query, rowMode: 'array' as const })
-      : this.#client.query(query)
+    const query = { text, values: values as Value[], types, ...(name !== undefined && { name }) }
+    return this.#inTurn<QueryResult<object> | QueryArrayResult>(() =>
+      statement.asArrays
+        ? this.#client.query({ ...query, rowMode: 'array' as const })
+        : this.#client.query(query),
+    )
+  }
+
+  #inTurn<T>(send: () => Promise<T>): Promise<T> {
+    if ((this.#client as PoolClient & { readonly pipeline?: boolean }).pipeline) return send()
+    const sent = (this.#latest ?? Promise.resolve()).then(send, send)
+    this.#latest = sent
+    return sent
   }
 
   /** Runs text that is not a statement of the engine. */
@@ -53,13 +98,7 @@ export class Connection {
     text: string,
     values: readonly unknown[] = [],
   ): Promise<QueryResult<Row>> {
-    return this.#client.query<Row>({ text, values: [...values], types })
-  }
-
-  /** The id of the open transaction, to ask for its end if the answer to its commit is lost. */
-  async transactionId(): Promise<string> {
-    const { rows } = await this.query<{ id: string }>('SELECT pg_current_xact_id()::text AS id')
-    return rows[0]?.id ?? ''
+    return this.#inTurn(() => this.#client.query<Row>({ text, values: [...values], types }))
   }
 
   /** Does not go back to the pool: its state is not known. */
@@ -101,13 +140,6 @@ export class Connections {
   /** Runs one text on any connection. */
   async query(text: string, values: readonly unknown[]): Promise<void> {
     await this.#pool.query({ text, values: [...values] })
-  }
-
-  /** `committed`, `aborted` or `in progress`. */
-  async transactionStatus(id: string): Promise<string | undefined> {
-    const text = 'SELECT pg_xact_status(CAST($1 AS xid8)) AS status'
-    const { rows } = await this.#pool.query<{ status: string | null }>(text, [id])
-    return rows[0]?.status ?? undefined
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import { MillraceError } from '../../../core/millrace-error.ts'
 
 interface DriverError {
   readonly code?: string
+  readonly table?: string
   readonly message: string
 }
 
@@ -16,6 +17,11 @@ const conflicts: ReadonlySet<string> = new Set([
 
 export function isConflict(error: unknown): boolean {
   return conflicts.has(codeOf(error))
+}
+
+/** The queues were changed while a transaction ran: its mark has no number. */
+export function isOutdated(error: unknown): boolean {
+  return codeOf(error) === '23502' && (error as DriverError).table === 'commit_mark'
 }
 
 /** The connection is gone, or the server does not take any now. */

@@ -1,12 +1,15 @@
 /**
- * Shares commits, and keeps the order of a process's calls. Operations that arrive while a transaction is
- * under way run together in the next one, one after the other, and resolve after its commit. An operation
- * that fails does not affect the others. One whose transaction met another one is run again.
+ * Shares commits, and keeps the order of calls. Operations that arrive while a transaction is under way run
+ * together in the next one, one after the other, and resolve after its commit. An operation that fails does
+ * not affect the others. One whose transaction met another one is run again.
+ *
+ * Calls with entries can be joined: those that follow each other and have the same key run as one operation
+ * with the entries of all of them.
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { afterTurns } from '../../../core/pause.ts'
 import type { Ports } from '../../../core/ports.ts'
-import type { Step } from '../../../engine/steps.ts'
+import { Answer, type Step } from '../../../engine/steps.ts'
 import type { Transaction } from '../../../engine/transaction.ts'
 import { drive } from './drive.ts'
 import { isConflict, isUnreachable, storageError } from './faults.ts'
@@ -14,6 +17,9 @@ import type { PostgresTransaction } from './transaction.ts'
 
 /** Operations of one transaction at most, so that none of them waits long for its commit. */
 const groupMax = 100
+
+/** Entries of joined calls at most. */
+const entriesMax = 1_000
 
 /** How often operations run again when other transactions were in their way. */
 const conflictsMax = 20
@@ -28,8 +34,16 @@ interface Operation {
   readonly rule: (tx: Transaction) => Step<unknown>
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
+  /** How it is joined with others. */
+  readonly joining?: Joining | undefined
   result: unknown
   refusal: unknown
+}
+
+interface Joining {
+  readonly key: string
+  readonly entries: readonly never[]
+  readonly rule: (tx: Transaction, entries: readonly never[]) => Step<readonly unknown[]>
 }
 
 export interface GroupWriterOptions {
@@ -49,9 +63,23 @@ export class GroupWriter {
   }
 
   submit<T>(rule: (tx: Transaction) => Step<T>): Promise<T> {
+    return this.#submit(rule)
+  }
+
+  /** Runs a rule that returns a result for each entry, once for the entries of calls with the same key. */
+  submitEntries<Entry, T>(
+    key: string,
+    entries: readonly Entry[],
+    rule: (tx: Transaction, entries: readonly Entry[]) => Step<readonly T[]>,
+  ): Promise<readonly T[]> {
+    return this.#submit((tx) => rule(tx, entries), { key, entries, rule } as unknown as Joining)
+  }
+
+  #submit<T>(rule: (tx: Transaction) => Step<T>, joining?: Joining): Promise<T> {
     if (this.#isClosed) return Promise.reject(new MillraceError('store_closed'))
     return new Promise<T>((resolve, reject) => {
-      this.#pending.push({ rule, resolve, reject, result: undefined, refusal: undefined })
+      const operation = { rule, resolve, reject, joining, result: undefined, refusal: undefined }
+      this.#pending.push(operation)
       if (this.#isRunning) return
       this.#isRunning = true
       // Calls of the same turn share the transaction.
@@ -59,18 +87,55 @@ export class GroupWriter {
     })
   }
 
-  /** Takes nothing more. What has arrived is still run. */
-  close(): void {
+  /** Takes nothing more, and resolves when what has arrived was run. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    const last = this.#isRunning ? this.#submit(noSteps) : undefined
     this.#isClosed = true
+    await last?.catch(() => undefined)
   }
 
   async #runAll(): Promise<void> {
-    while (this.#pending.length > 0) {
-      const group = this.#pending.slice(0, groupMax)
-      this.#pending = this.#pending.slice(groupMax)
-      await this.#runGroup(group)
-    }
+    while (this.#pending.length > 0) await this.#runGroup(this.#nextGroup())
     this.#isRunning = false
+  }
+
+  #nextGroup(): readonly Operation[] {
+    const group: Operation[] = []
+    let next = 0
+    while (next < this.#pending.length && group.length < groupMax) {
+      const parts = joinedFrom(this.#pending, next)
+      group.push(this.#joined(parts))
+      next += parts.length
+    }
+    this.#pending.splice(0, next)
+    return group
+  }
+
+  #joined(parts: readonly Operation[]): Operation {
+    const [first] = parts
+    if (first?.joining === undefined || parts.length === 1) return first as Operation
+    const { rule } = first.joining
+    const entries = parts.flatMap(({ joining }) => joining?.entries ?? [])
+    return {
+      rule: (tx) => rule(tx, entries),
+      resolve: (results: readonly unknown[]) => {
+        let start = 0
+        for (const { resolve, joining } of parts) {
+          const end = start + (joining?.entries.length ?? 0)
+          resolve(results.slice(start, end) as never)
+          start = end
+        }
+      },
+      reject: (error) => {
+        const isLost = error instanceof MillraceError && error.code === 'store_unreachable'
+        if (isLost) for (const { reject } of parts) reject(error)
+        // One of them is to blame, and does not fail the others.
+        else this.#pending.unshift(...parts.map((part) => ({ ...part, joining: undefined })))
+      },
+      result: undefined,
+      refusal: undefined,
+    }
   }
 
   /** Runs a group until each of its operations has a result. */
@@ -119,6 +184,21 @@ export class GroupWriter {
     const turns = 1 + Math.floor(randomness.next() * conflicts * 4)
     return new Promise((resolve) => afterTurns(timers, turns, resolve))
   }
+}
+
+const noSteps = (): Step<void> => new Answer(undefined)
+
+/** The operations from `start` on that can run as one; at least the first. */
+function joinedFrom(operations: readonly Operation[], start: number): readonly Operation[] {
+  const key = operations[start]?.joining?.key
+  let end = start + 1
+  let entries = operations[start]?.joining?.entries.length ?? 0
+  for (; key !== undefined && end < operations.length; end += 1) {
+    const { joining } = operations[end] ?? {}
+    entries += joining?.entries.length ?? 0
+    if (joining?.key !== key || entries > entriesMax) break
+  }
+  return operations.slice(start, end)
 }
 
 /** The transaction is rolled back because one operation failed half-way. */

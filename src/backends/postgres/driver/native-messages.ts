@@ -1,107 +1,178 @@
 /** Ordinary messages and jobs on Postgres: one statement stores, leases or settles many rows. */
+import { inFlightMax } from '../../../core/limits.ts'
 import { finishJobs } from '../../../engine/jobs/job-history.ts'
 import { runningBucket } from '../../../engine/messages/buckets.ts'
 import type { ContentRow } from '../../../engine/messages/content-row.ts'
 import { hasOwnExpiries } from '../../../engine/messages/expiry.ts'
 import { countLeased, isNewAndLasting, newLease } from '../../../engine/messages/leasing.ts'
 import {
+  type ContentValues,
+  contentColumns,
+  contentFromValues,
   deliveryFromRow,
+  isComplete,
   oldestReady,
-  unleasedToken,
+  plainDelivery,
 } from '../../../engine/messages/message-rows.ts'
 import type {
   Acknowledgement,
   BulkLease,
   NativeMessages,
+  OrdinaryClaim,
   PlainJob,
 } from '../../../engine/messages/native-messages.ts'
 import type { Queue } from '../../../engine/queues/queue.ts'
-import { query } from '../../../engine/statements.ts'
-import { Answer, inTurn, type Step, type Steps } from '../../../engine/steps.ts'
-import type { Transaction } from '../../../engine/transaction.ts'
+import { arrayQuery, query } from '../../../engine/statements.ts'
+import { inTurn, type Steps } from '../../../engine/steps.ts'
 import type { Delivery, NewMessage } from '../../backend.ts'
+import { arrayOf } from './arrays.ts'
+import { blockSize } from './sequence-block.ts'
+import type { PostgresTransaction } from './transaction.ts'
 
-const columns =
-  'sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body'
-const newRow = `nextval('@schema.message_sequence'), ?, 0, ?, ${unleasedToken}, ?, 0, ?, body`
 const small = 'body IS NOT NULL AND group_name IS NULL AND unit IS NULL'
 
+/** What a claim changes. Columns with an index that are named here cost time. */
+const leasedNow = `
+  state = 1, due_at = ?, leased_at = ?, receive_count = 1, token = nextval('@schema.lease_token')`
+
+/** As they were before the claim. */
+const newColumns = contentColumns.replace('receive_count', 'receive_count - 1')
+
+const due = (state: number): string => `EXISTS (
+  SELECT 1 FROM message WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?)`
+
 const sql = {
-  insertMessages: query<{ sequence: number }>(`
-    INSERT INTO message (${columns}, expires_at)
-    SELECT ${newRow}, CAST(? AS BIGINT) FROM unnest(CAST(? AS TEXT[])) AS given (body)
-    RETURNING sequence`),
-  insertJobs: query<{ sequence: number }>(`
-    INSERT INTO message (${columns}, job_type, job_owner, job)
-    SELECT ${newRow}, type, owner, details
-    FROM unnest(CAST(? AS TEXT[]), CAST(? AS TEXT[]), CAST(? AS TEXT[]), CAST(? AS TEXT[]))
-      AS given (body, type, owner, details)
-    RETURNING sequence`),
   lease: query<{ sequence: number; token: number }>(`
-    UPDATE message SET
-      state = 1, due_at = ?, token = nextval('@schema.lease_token'), leased_at = ?,
-      receive_count = 1, bucket = CASE WHEN ? = 1 THEN '${runningBucket}' ELSE bucket END
-    WHERE sequence = ANY (CAST(? AS BIGINT[])) AND state = 0
+    UPDATE message SET ${leasedNow},
+      bucket = CASE WHEN ? = 1 THEN '${runningBucket}' ELSE bucket END
+    WHERE sequence = ANY (CAST(? AS BIGINT[])) AND state + 0 = 0
     RETURNING sequence, token`),
-  acknowledge: query<{ sequence: number }>(`
-    WITH given AS (
-      SELECT * FROM unnest(CAST(? AS BIGINT[]), CAST(? AS BIGINT[]), CAST(? AS TEXT[]))
+  // Leases the rows before the first one that is not new and lasting, unless that is one of the first.
+  claim: arrayQuery<readonly [isOrdinary: 0 | 1, token: number | null, ...ContentValues]>(`
+    WITH total AS MATERIALIZED (
+      SELECT CAST(coalesce(sum(ready), 0) AS BIGINT) AS ready,
+        CAST(coalesce(sum(leased), 0) AS BIGINT) AS leased
+      FROM queue_count WHERE queue = ?
+    ), wanted AS MATERIALIZED (
+      SELECT given.max, greatest(0, least(given.prefetch, ${inFlightMax} - leased - given.max,
+          (ready - given.max) / 2)) AS ahead,
+        NOT (leased + given.max > ${inFlightMax} OR ${due(1)} OR ${due(2)} OR EXISTS (
+          SELECT 1 FROM message
+          WHERE generation = ? AND bucket IS NOT NULL AND bucket <> '${runningBucket}')
+        ) AS is_open
+      FROM total, (SELECT CAST(? AS BIGINT) AS max, CAST(? AS BIGINT) AS prefetch) AS given
+    ), picked AS MATERIALIZED (
+      SELECT ctid AS place, sequence, receive_count = 0 AND group_name IS NULL AND (
+          CASE WHEN job_type IS NULL THEN coalesce(expires_at, sent_at + CAST(? AS BIGINT)) > ?
+          ELSE expires_at IS NULL OR expires_at > ? END
+        ) AS is_new
+      FROM message
+      WHERE generation = ? AND state = 0 AND sequence >= ? AND (SELECT is_open FROM wanted)
+      ORDER BY sequence LIMIT (SELECT max + ahead FROM wanted)
+      FOR UPDATE SKIP LOCKED
+    ), old AS MATERIALIZED (
+      SELECT min(sequence) AS first FROM picked WHERE NOT is_new
+    ), usable AS MATERIALIZED (
+      SELECT place FROM picked, old WHERE first IS NULL OR sequence < first
+    ), verdict AS MATERIALIZED (
+      SELECT is_open AND (first IS NULL OR (SELECT count(*) FROM usable) >= max) AS is_ordinary
+      FROM wanted, old
+    ), leased AS (
+      UPDATE message SET ${leasedNow}, bucket = CASE WHEN ? = 1 THEN '${runningBucket}' ELSE bucket END
+      WHERE ctid = ANY (ARRAY(SELECT place FROM usable, verdict WHERE is_ordinary))
+      RETURNING token, ${newColumns}
+    )
+    SELECT is_ordinary, leased.* FROM verdict LEFT JOIN leased ON true`),
+  acknowledge: arrayQuery<readonly [sequence: number]>(`
+    WITH gone AS (
+      DELETE FROM message
+      USING unnest(CAST(? AS BIGINT[]), CAST(? AS BIGINT[]), CAST(? AS TEXT[]))
         AS given (number, lease, result)
-    ), held AS MATERIALIZED (
-      SELECT message.*, given.result FROM message JOIN given ON given.number = message.sequence
-      WHERE generation = ? AND token = lease AND state = 1 AND due_at > ? AND ${small}
-      ORDER BY message.sequence FOR UPDATE OF message
+      WHERE sequence = number AND token = lease AND generation + 0 = ? AND state + 0 = 1
+        AND due_at + 0 > ? AND ${small}
+      RETURNING message.*, given.result
     ), finished AS (
       ${finishJobs({ status: "'completed'", result: 'message.result', error: 'NULL' })}
-      FROM held AS message WHERE job_type IS NOT NULL
+      FROM gone AS message WHERE job_type IS NOT NULL
     )
-    DELETE FROM message USING held WHERE message.sequence = held.sequence
-    RETURNING message.sequence`),
+    SELECT sequence FROM gone`),
 }
 
 export class PostgresMessages implements NativeMessages {
-  readonly #tx: Transaction
+  readonly #tx: PostgresTransaction
 
-  constructor(tx: Transaction) {
+  constructor(tx: PostgresTransaction) {
     this.#tx = tx
   }
 
   *storePlain(queue: Queue, messages: readonly NewMessage[]): Steps<readonly number[]> {
     const { now } = this.#tx
     const expiresAt = hasOwnExpiries(queue) ? now + queue.settings.retentionMs : null
-    const bodies = arrayOf(messages.map(({ body }) => body))
-    const values = [queue.generation, now, now, now, expiresAt, bodies] as const
-    const rows = yield* this.#tx.all(sql.insertMessages, ...values)
-    this.#countStored(queue, messages.length)
-    return rows.map(({ sequence }) => sequence)
+    return yield* this.#store(queue, messages, (sequences, part) => {
+      const bodies = part.map(({ body }) => body)
+      this.#tx.gather({ kind: 'messages', queue, sequences, bodies, expiresAt })
+    })
   }
 
   *storePlainJobs(queue: Queue, jobs: readonly PlainJob[]): Steps<readonly number[]> {
-    const { now } = this.#tx
-    const rows = yield* this.#tx.all(
-      sql.insertJobs,
-      queue.generation,
-      now,
-      now,
-      now,
-      arrayOf(jobs.map(({ body }) => body)),
-      arrayOf(jobs.map(({ type }) => type)),
-      arrayOf(jobs.map(({ owner }) => owner)),
-      arrayOf(jobs.map(({ details }) => details)),
+    return yield* this.#store(queue, jobs, (sequences, part) => {
+      const bodies = part.map(({ body }) => body)
+      this.#tx.gather({ kind: 'jobs', queue, sequences, bodies, jobs: [...part] })
+    })
+  }
+
+  *#store<Row>(
+    queue: Queue,
+    rows: readonly Row[],
+    gather: (sequences: number[], part: readonly Row[]) => void,
+  ): Steps<readonly number[]> {
+    const tx = this.#tx
+    const all: number[] = []
+    for (let start = 0; start < rows.length; start += blockSize) {
+      const part = rows.slice(start, start + blockSize)
+      const first = yield* tx.takeSequences(part.length)
+      const sequences = part.map((_, index) => first + index)
+      gather(sequences, part)
+      all.push(...sequences)
+    }
+    tx.count(queue, 'sent', rows.length)
+    tx.count(queue, 'ready', rows.length)
+    tx.gainedReady(queue)
+    return all
+  }
+
+  *claimOrdinary(queue: Queue, claim: OrdinaryClaim): Steps<readonly Delivery[] | undefined> {
+    const tx = this.#tx
+    const { max, prefetch, leaseExpiresAt } = claim
+    const { generation } = queue
+    yield* tx.writeCounts()
+    const values = yield* tx.all(
+      sql.claim,
+      queue.id,
+      generation,
+      tx.now,
+      generation,
+      tx.now,
+      generation,
+      max,
+      prefetch,
+      queue.settings.retentionMs,
+      leaseExpiresAt,
+      leaseExpiresAt,
+      generation,
+      0,
+      leaseExpiresAt,
+      tx.now,
+      queue.countsRunning ? 1 : 0,
     )
-    this.#countStored(queue, jobs.length)
-    return rows.map(({ sequence }) => sequence)
-  }
-
-  #countStored(queue: Queue, count: number): void {
-    this.#tx.count(queue, 'sent', count)
-    this.#tx.count(queue, 'ready', count)
-    this.#tx.gainedReady(queue)
-  }
-
-  /** The general claim does the same. */
-  claimOrdinary(): Step<undefined> {
-    return new Answer(undefined)
+    const [first] = values
+    if (first === undefined || first[0] === 0) return undefined
+    const leased = values.flatMap(([, token, ...content]) =>
+      token === null ? [] : { token, row: contentFromValues(content as unknown as ContentValues) },
+    )
+    if (leased.length === 0) return []
+    leased.sort((left, right) => left.row.sequence - right.row.sequence)
+    return yield* this.#delivered(queue, leased, leaseExpiresAt)
   }
 
   *leaseOldest(queue: Queue, lease: BulkLease): Steps<readonly Delivery[] | undefined> {
@@ -129,11 +200,29 @@ export class PostgresMessages implements NativeMessages {
       arrayOf(rows.map(({ sequence }) => sequence)),
     )
     const tokens = new Map(leased.map(({ sequence, token }) => [sequence, token]))
-    const taken = rows.filter(({ sequence }) => tokens.has(sequence))
-    yield* countLeased(tx, queue, taken)
-    return yield* inTurn(taken, (row) => {
-      const token = tokens.get(row.sequence) ?? 0
-      return deliveryFromRow(row, tx, newLease(tx, queue, row, { token, leaseExpiresAt }))
+    const taken = rows.flatMap((row) => {
+      const token = tokens.get(row.sequence)
+      return token === undefined ? [] : { token, row }
+    })
+    return yield* this.#delivered(queue, taken, leaseExpiresAt)
+  }
+
+  /** Counts rows that were leased, and returns their deliveries. */
+  *#delivered(
+    queue: Queue,
+    leased: readonly { readonly token: number; readonly row: ContentRow }[],
+    leaseExpiresAt: number,
+  ): Steps<readonly Delivery[]> {
+    const tx = this.#tx
+    yield* countLeased(
+      tx,
+      queue,
+      leased.map(({ row }) => row),
+    )
+    return yield* inTurn(leased, function* ({ token, row }) {
+      const lease = newLease(tx, queue, row, { token, leaseExpiresAt })
+      if (isComplete(row, lease)) return plainDelivery(row, tx, lease)
+      return yield* deliveryFromRow(row, tx, lease)
     })
   }
 
@@ -142,11 +231,15 @@ export class PostgresMessages implements NativeMessages {
     acknowledgements: readonly Acknowledgement[],
   ): Steps<ReadonlySet<number>> {
     const { now } = this.#tx
+    // In one order, so that no two transactions wait for each other.
+    const given = acknowledgements.toSorted(
+      (left, right) => left.receipt.sequence - right.receipt.sequence,
+    )
     const rows = yield* this.#tx.all(
       sql.acknowledge,
-      arrayOf(acknowledgements.map(({ receipt }) => receipt.sequence)),
-      arrayOf(acknowledgements.map(({ receipt }) => receipt.token)),
-      arrayOf(acknowledgements.map(({ result }) => result ?? null)),
+      arrayOf(given.map(({ receipt }) => receipt.sequence)),
+      arrayOf(given.map(({ receipt }) => receipt.token)),
+      arrayOf(given.map(({ result }) => result ?? null)),
       queue.generation,
       now,
       queue.name,
@@ -154,16 +247,6 @@ export class PostgresMessages implements NativeMessages {
     )
     this.#tx.count(queue, 'leased', -rows.length)
     this.#tx.count(queue, 'acknowledged', rows.length)
-    return new Set(rows.map(({ sequence }) => sequence))
+    return new Set(rows.map(([sequence]) => sequence))
   }
-}
-
-/** An array as Postgres reads it from a text. */
-function arrayOf(values: readonly (string | number | null)[]): string {
-  return `{${values.map(elementOf).join(',')}}`
-}
-
-function elementOf(value: string | number | null): string {
-  if (typeof value !== 'string') return String(value)
-  return `"${value.replaceAll(/["\\]/g, '\\$&')}"`
 }

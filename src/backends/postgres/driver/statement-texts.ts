@@ -6,15 +6,31 @@ import { type Statement, textFor } from '../../../engine/statements.ts'
 
 const tablePlaces = /\b(FROM|JOIN|INTO|UPDATE)(\s+)([a-z_]+)\b/g
 
+/** Several stores may share the connections of a pool, so their statements have different names. */
+let stores = 0
+
 export class StatementTexts {
   readonly #schema: string
   readonly #tables: ReadonlySet<string>
   readonly #texts: (string | undefined)[] = []
+  readonly #names: string[] = []
+  readonly #prefix: string
+  /** Whether a statement that is prepared can be found again; a pooler may change the connection. */
+  prepares = true
 
   /** @param schema quoted, as it stands in SQL */
   constructor(schema: string, tables: Iterable<string>) {
     this.#schema = schema
     this.#tables = new Set(tables)
+    stores += 1
+    this.#prefix = `millrace_${stores}_`
+  }
+
+  /** Under which a statement is prepared. */
+  nameOf({ slot }: Statement): string | undefined {
+    if (!this.prepares) return undefined
+    this.#names[slot] ??= `${this.#prefix}${slot}`
+    return this.#names[slot]
   }
 
   of(statement: Statement): string {

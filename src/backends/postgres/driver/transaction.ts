@@ -1,6 +1,8 @@
 /**
  * What rules run on: a view on one connection, and a transaction. A step is sent when its rule waits for it.
- * A change whose result no rule needs is sent and not waited for; the commit waits for all of them.
+ * A change whose result no rule needs is sent and not waited for; the commit waits for all of them. Plain
+ * messages and jobs are gathered, and sent with what follows them. If nothing else does, one statement
+ * stores them and commits.
  */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -8,7 +10,6 @@ import type { Ids } from '../../../core/ports.ts'
 import type { Receipts } from '../../../core/receipt.ts'
 import { snakeCase } from '../../../core/snake-case.ts'
 import type { MessageIds } from '../../../engine/messages/message-ids.ts'
-import type { NativeMessages } from '../../../engine/messages/native-messages.ts'
 import { type Queue, queueNotFound } from '../../../engine/queues/queue.ts'
 import {
   change,
@@ -17,7 +18,7 @@ import {
   type Statement,
   type Value,
 } from '../../../engine/statements.ts'
-import type { Steps } from '../../../engine/steps.ts'
+import { runAtOnce, type Steps } from '../../../engine/steps.ts'
 import type { Switches } from '../../../engine/switches/switches-on.ts'
 import {
   type CountName,
@@ -28,28 +29,39 @@ import {
   type Transaction,
   type View,
 } from '../../../engine/transaction.ts'
+import { type CommitMark, commitMarks, markSql } from './commit-mark.ts'
 import type { Connection } from './connections.ts'
 import { PostgresMessages } from './native-messages.ts'
+import { type Gathered, insertSql, insertValues, joined } from './plain-inserts.ts'
 import { QueueCache } from './queue-cache.ts'
+import { blockSize, type SequenceBlock } from './sequence-block.ts'
+import type { Moment } from './store-head.ts'
 
 const columns = countNames.map(snakeCase)
 
+const addCountsSql = `
+  INSERT INTO queue_count (queue, slot, ${columns.join(', ')})
+  VALUES (${['queue', 'slot', ...columns].map(() => 'CAST(? AS BIGINT)').join(', ')})
+  ON CONFLICT (queue, slot) DO UPDATE SET
+    ${columns.map((name) => `${name} = queue_count.${name} + excluded.${name}`).join(', ')}`
+
+/** Stores plain rows, counts them and commits. */
+const storeAlone = (kind: Gathered['kind']): Statement =>
+  change(`WITH stored AS (${insertSql[kind]}), counted AS (${addCountsSql}) ${markSql}`)
+
 const sql = {
+  insert: { messages: change(insertSql.messages), jobs: change(insertSql.jobs) },
+  storeAlone: { messages: storeAlone('messages'), jobs: storeAlone('jobs') },
   counts: query<Counts>(`
     SELECT ${countNames.map((name) => `${snakeCase(name)} AS "${name}"`).join(', ')}
     FROM queue_total WHERE queue = ?`),
-  addCounts: change(`
-    INSERT INTO queue_count (queue, slot, ${columns.join(', ')})
-    VALUES (?, ?, ${columns.map(() => '?').join(', ')})
-    ON CONFLICT (queue, slot) DO UPDATE SET
-      ${columns.map((name) => `${name} = queue_count.${name} + excluded.${name}`).join(', ')}`),
-  lastSequence: query<{ last: number }>(
-    'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS last FROM message_sequence',
-  ),
+  addCounts: change(addCountsSql),
+  lastSequence: query<{ last: number }>(`
+    SELECT CASE WHEN is_called THEN last_value + ${blockSize - 1} ELSE 0 END AS last
+    FROM message_sequence`),
   nextToken: query<{ next: number }>("SELECT nextval('@schema.lease_token') AS next"),
   nextGeneration: query<{ next: number }>("SELECT nextval('@schema.queue_generation') AS next"),
-  nextSequences: query<{ next: number }>(`
-    SELECT nextval('@schema.message_sequence') AS next FROM generate_series(1, CAST(? AS INTEGER))`),
+  nextBlock: query<{ next: number }>("SELECT nextval('@schema.message_sequence') AS next"),
   lockQueue: query<unknown>('SELECT pg_advisory_xact_lock(CAST(? AS INTEGER), CAST(? AS INTEGER))'),
   writeClock: change(`
     UPDATE store SET clock_ms = ?, wall_ms = ?, uptime_ms = ?, boot = ? WHERE clock_ms < ?`),
@@ -57,13 +69,11 @@ const sql = {
     'SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended(CAST(? AS TEXT), 0))) AS locked',
   ),
   raiseVersion: change('UPDATE store SET queues_version = queues_version + 1'),
+  version: query<{ version: number }>('SELECT queues_version AS version FROM store'),
 }
 
 /** Names the locks of queues among all advisory locks of the database. */
 const queueLocks = 0x4d694c72 - 1
-
-/** Sequence numbers that one call takes at most, ahead of what a rule needs. */
-const sequencesMax = 256
 
 /** What is the same for all transactions of a store. */
 export interface StoreFacts {
@@ -74,18 +84,9 @@ export interface StoreFacts {
   readonly isSealed: boolean
   /** Tells the locks of this store from those of others in the same database. */
   readonly schema: string
-  /** The row of counters that this process adds to. */
-  readonly slot: number
+  /** Numbers that this process has taken ahead. */
+  readonly block: SequenceBlock
   open(text: string): string
-}
-
-export interface Moment {
-  readonly now: number
-  readonly wallMs: number
-  /** Of the transaction, on the server. */
-  readonly id?: string
-  /** What the commit writes down of the clock, if it is time for that. */
-  readonly clock?: readonly [uptimeMs: number, boot: string | null] | undefined
 }
 
 export class PostgresView implements View {
@@ -95,10 +96,10 @@ export class PostgresView implements View {
   protected readonly connection: Connection
   protected cache: QueueCache
 
-  constructor(connection: Connection, facts: StoreFacts, cache: QueueCache, moment: Moment) {
+  constructor(connection: Connection, facts: StoreFacts, moment: Moment) {
     this.connection = connection
     this.facts = facts
-    this.cache = cache
+    this.cache = moment.cache
     this.now = moment.now
     this.wallMs = moment.wallMs
   }
@@ -161,31 +162,39 @@ export class PostgresView implements View {
   }
 }
 
+/** Which commit of this process a transaction is, and which row of counters it adds to. */
+export interface CommitPlace extends CommitMark {
+  readonly slot: number
+}
+
 export class PostgresTransaction extends PostgresView implements Transaction {
-  readonly messages: NativeMessages = new PostgresMessages(this)
+  readonly messages: PostgresMessages = new PostgresMessages(this)
   /** Queues, by name, that gained a ready message. */
   readonly gained: Set<string> = new Set()
   /** Queues, by name, in which something changed. */
   readonly touched: Set<string> = new Set()
+  readonly place: CommitPlace
   readonly #counts = new Map<Queue['id'], Counts>()
+  readonly #gathered: Gathered[] = []
   readonly #sent: Promise<unknown>[] = []
   readonly #afterCommit: (() => void)[] = []
   readonly #locked = new Set<number>()
   readonly #named = new Set<string>()
-  /** The server's id of this transaction. */
-  readonly id: string
   readonly #clock: Moment['clock']
-  #sequences: number[] = []
-  #sequencesNext = 1
+  /** Numbers of this transaction alone, which were taken under the lock of a queue. */
+  #ownBlock: { next: number; readonly end: number } | undefined
+  #version: number
+  #isBegun = false
   #hasChangedQueues = false
   #failure: unknown
   #expired = 0
   #writes = 0
 
-  constructor(connection: Connection, facts: StoreFacts, cache: QueueCache, moment: Moment) {
-    super(connection, facts, cache, moment)
+  constructor(connection: Connection, facts: StoreFacts, moment: Moment, place: CommitPlace) {
+    super(connection, facts, moment)
     this.#clock = moment.clock
-    this.id = moment.id ?? ''
+    this.#version = moment.cache.version
+    this.place = place
   }
 
   get hasChangedQueues(): boolean {
@@ -201,6 +210,11 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     return this.#expired
   }
 
+  override *all<Row>(query: Query<Row>, ...values: readonly Value[]): Steps<readonly Row[]> {
+    this.#begin()
+    return (yield this.connection.prepared<Row>(query, values)) as readonly Row[]
+  }
+
   *lock(name: string): Steps<void> {
     if (this.#named.has(name)) return
     this.#named.add(name)
@@ -211,15 +225,14 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     yield* this.all(query, ...values)
   }
 
+  // biome-ignore lint/correctness/useYield: it sends, and does not wait
   *run(change: Statement, ...values: readonly Value[]): Steps<void> {
-    const sent = this.connection.changes(change, values)
-    sent.catch((error: unknown) => {
-      this.#failure ??= error
-    })
-    this.#sent.push(sent)
+    this.#begin()
+    this.#send(this.connection.changes(change, values))
   }
 
   *changes(change: Statement, ...values: readonly Value[]): Steps<number> {
+    this.#begin()
     return (yield this.connection.changes(change, values)) as number
   }
 
@@ -234,20 +247,37 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     this.#locked.add(queue.id)
     yield* this.one(sql.lockQueue, queueLocks, queue.id)
     // Numbers that were taken before the lock could break the order of the queue.
-    this.#sequences = []
+    this.#ownBlock = { next: 0, end: 0 }
     return queue
   }
 
   *nextSequence(): Steps<number> {
+    return yield* this.takeSequences(1)
+  }
+
+  /** The first of so many numbers in a row, at most a block. */
+  *takeSequences(count: number): Steps<number> {
     this.#writes += 1
-    const next = this.#sequences.shift()
-    if (next !== undefined) return next
-    const rows = yield* this.all(sql.nextSequences, this.#sequencesNext)
-    this.#sequencesNext = Math.min(sequencesMax, this.#sequencesNext * 2)
-    const [first, ...rest] = rows.map((row) => row.next)
-    if (first === undefined) throw new MillraceError('store_failed')
-    this.#sequences = rest
-    return first
+    const { block } = this.facts
+    const own = this.#ownBlock
+    if (own === undefined) {
+      const first = block.take(count)
+      if (first !== undefined) return first
+    } else if (own.end - own.next >= count) {
+      own.next += count
+      return own.next - count
+    }
+    const next = (yield* this.one(sql.nextBlock))?.next
+    if (next === undefined) throw new MillraceError('store_failed')
+    if (own !== undefined) this.#ownBlock = { next: next + count, end: next + blockSize }
+    else block.renew(next, count)
+    return next
+  }
+
+  /** Whatever this process stores later has a higher number. */
+  override *lastSequence(): Steps<number> {
+    this.facts.block.drop()
+    return yield* super.lastSequence()
   }
 
   *nextToken(): Steps<number> {
@@ -285,19 +315,30 @@ export class PostgresTransaction extends PostgresView implements Transaction {
   *writeCounts(): Steps<void> {
     // In one order, so that no two transactions wait for each other.
     for (const [id, counts] of [...this.#counts].sort(([left], [right]) => left - right)) {
-      const values = countNames.map((name) => counts[name])
-      if (values.every((value) => value === 0)) continue
-      yield* this.run(sql.addCounts, id, this.facts.slot, ...values)
+      const values = this.#countValues(id, counts)
+      if (values !== undefined) yield* this.run(sql.addCounts, ...values)
     }
     this.#counts.clear()
+  }
+
+  #countValues(id: Queue['id'], counts: Counts): readonly number[] | undefined {
+    const values = countNames.map((name) => counts[name])
+    return values.every((value) => value === 0) ? undefined : [id, this.place.slot, ...values]
   }
 
   gainedReady(queue: Queue): void {
     this.gained.add(queue.name)
   }
 
+  /** Plain rows, which are stored with what follows. */
+  gather(rows: Gathered): void {
+    this.#writes += 1
+    if (!this.#gathered.some((others) => joined(others, rows))) this.#gathered.push(rows)
+  }
+
   *queuesChanged(): Steps<void> {
     this.#writes += 1
+    this.#version += 1
     this.#hasChangedQueues = true
     yield* this.run(sql.raiseVersion)
     // What this transaction has changed is not for the others before it commits.
@@ -313,13 +354,73 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     throw new MillraceError('unsupported')
   }
 
-  /** Writes what was gathered, and waits for all that was sent; rejects with the first failure. */
-  *finish(): Steps<void> {
-    yield* this.writeCounts()
-    if (this.#clock !== undefined && this.#writes > 0) {
-      yield* this.run(sql.writeClock, this.now, this.wallMs, ...this.#clock, this.now)
+  #begin(): void {
+    if (!this.#isBegun) {
+      this.#isBegun = true
+      this.#send(this.connection.begin())
     }
-    yield Promise.all(this.#sent)
+    for (const rows of this.#gathered.splice(0)) {
+      this.#send(this.connection.changes(sql.insert[rows.kind], insertValues(rows, this.now)))
+    }
+  }
+
+  #send(sent: Promise<unknown>): void {
+    sent.catch((error: unknown) => {
+      this.#failure ??= error
+    })
+    this.#sent.push(sent)
+  }
+
+  /**
+   * Sends what was gathered, and the commit. Resolves when it is committed, and returns false if it must run
+   * again because the queues have changed. Rejects with the first failure; what became of a commit whose
+   * connection was lost is not known.
+   */
+  async commit(): Promise<boolean> {
+    const { series, number } = this.place
+    const mark = [series, this.#version, number, this.now] as const
+    if (this.#writes === 0) return this.#endWithoutWrites()
+    const alone = this.#storedAlone()
+    if (alone !== undefined) {
+      await this.connection.changes(alone.statement, [...alone.values, ...mark])
+      return true
+    }
+    this.#begin()
+    runAtOnce(this.writeCounts())
+    if (this.#clock !== undefined) {
+      runAtOnce(this.run(sql.writeClock, this.now, this.wallMs, ...this.#clock, this.now))
+    }
+    runAtOnce(this.run(commitMarks.write, ...mark))
+    const committed = this.connection.commit()
+    await Promise.all([...this.#sent, committed])
+    // A transaction that has failed is rolled back by its COMMIT.
+    if ((await committed) !== 'COMMIT') throw this.#failure ?? new MillraceError('store_failed')
+    return true
+  }
+
+  /** A rule that changes nothing has seen the queues as they are, or must run again. */
+  async #endWithoutWrites(): Promise<boolean> {
+    const version = this.connection.prepared<{ version: number }>(sql.version, [])
+    const ended = this.#isBegun ? this.connection.commit() : undefined
+    const [[found]] = await Promise.all([version, ended, ...this.#sent])
+    return found?.version === this.#version
+  }
+
+  /** What is sent, if all of it is one insert. */
+  #storedAlone(): { statement: Statement; values: readonly Value[] } | undefined {
+    const [rows, ...others] = this.#gathered
+    if (rows === undefined || others.length > 0) return undefined
+    if (this.#isBegun || this.#clock !== undefined || this.#counts.size !== 1) return undefined
+    const counts = this.#counts.get(rows.queue.id)
+    const counted = counts && this.#countValues(rows.queue.id, counts)
+    if (counted === undefined) return undefined
+    const values = [...insertValues(rows, this.now), ...counted]
+    return { statement: sql.storeAlone[rows.kind], values }
+  }
+
+  async rollback(): Promise<void> {
+    if (!this.#isBegun) return
+    await this.connection.query('ROLLBACK').catch(() => this.connection.markBroken())
   }
 
   /** The first change that failed without its rule waiting for it; all that follow it fail too. */

@@ -2,10 +2,10 @@
  * Queues, messages and jobs. Tables and columns are those of the rules in `src/engine`. A queue's messages
  * belong to its current *generation*: purging or deleting a queue starts or ends one, and the rows of an
  * old one are swept away later. Counters have a row for each slot, so that writers do not wait for each
- * other; `queue_total` adds them up.
+ * other; `queue_total` adds them up. A process takes sequence numbers in blocks.
  */
 export const messages = `
-CREATE SEQUENCE message_sequence;
+CREATE SEQUENCE message_sequence INCREMENT BY 1024; -- the first number of a block
 CREATE SEQUENCE lease_token START 1099511627777;
 CREATE SEQUENCE queue_generation;
 
@@ -52,6 +52,12 @@ CREATE TABLE queue_count (
   redriven BIGINT NOT NULL DEFAULT 0,
   empty_receives BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (queue, slot)
+) WITH (fillfactor = 50);
+
+CREATE TABLE commit_mark (
+  series BIGINT PRIMARY KEY, -- of commits that follow each other
+  number BIGINT NOT NULL, -- of the latest one
+  at BIGINT NOT NULL
 ) WITH (fillfactor = 50);
 
 CREATE TABLE deleted_queue (
