@@ -71,9 +71,22 @@ export function orReplace(key: string, columns: string): string {
 export const greatest = '/*sqlite max *//*postgres greatest */'
 export const least = '/*sqlite min *//*postgres least */'
 
-/** The numbers of a JSON array that is given as one value. */
-export const numbersIn =
-  '/*sqlite (SELECT value FROM json_each(?)) *//*postgres (SELECT value::bigint FROM json_array_elements_text(?::json)) */'
+/*
+ * Postgres plans a statement once, perhaps while its tables are empty, when all plans cost the same. What
+ * follows leaves it only those that stay fast when the tables are full: rows are found by their keys.
+ */
+
+/** The condition that a column has one of the numbers of a JSON array, which is given as one value. */
+export function oneOf(column: string): string {
+  const numbers = 'SELECT value::bigint FROM json_array_elements_text(?::json)'
+  return `${column} /*sqlite IN (SELECT value FROM json_each(?)) *//*postgres = ANY (ARRAY(${numbers})) */`
+}
+
+/**
+ * After a column, in a statement that finds its row by its key: on Postgres no index serves the column, so
+ * that the key is used and not an index of all rows in some state.
+ */
+export const byKey = '/*postgres  + 0 */'
 
 /**
  * At the end of a query: its rows are for this transaction alone, until it ends. A database with one writer

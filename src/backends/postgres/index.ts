@@ -57,8 +57,13 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
 
 function newPool({ url, connections = 10 }: PostgresOptions): pg.Pool {
   const names = { fallback_application_name: 'millrace' }
-  const settings = { max: connections, pipeline: true, keepAlive: true }
-  return new pg.Pool({ connectionString: url, ...settings, ...names })
+  return new pg.Pool({
+    connectionString: url,
+    max: connections,
+    keepAlive: true,
+    pipeline: true,
+    ...names,
+  })
 }
 
 /** A connection of its own, made as the pool makes those it lends. */

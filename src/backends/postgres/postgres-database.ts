@@ -25,7 +25,7 @@ import {
 } from './driver/commit-mark.ts'
 import { type Connection, Connections } from './driver/connections.ts'
 import { drive } from './driver/drive.ts'
-import { isOutdated, isUnreachable, storageError } from './driver/faults.ts'
+import { isOutdated, isUnreachable, Outdated, storageError } from './driver/faults.ts'
 import { GroupWriter, patienceMs } from './driver/group-writer.ts'
 import { migrate, namesOfSchema } from './driver/migrate.ts'
 import { Notifications } from './driver/notifications.ts'
@@ -46,9 +46,14 @@ const slots = 64
 const lanes = ['add', 'settle', 'claim', 'change'] as const
 type Lane = (typeof lanes)[number]
 
-const readMarks = query<{ id_prefix: string; receipt_key: string }>(
-  'SELECT id_prefix, receipt_key FROM store',
-)
+interface OpeningRow {
+  readonly id_prefix: string
+  readonly receipt_key: string
+  readonly series: number
+}
+
+const readOpening = query<OpeningRow>(`
+  SELECT id_prefix, receipt_key, nextval('@schema.commit_series') AS series FROM store`)
 
 export interface PostgresDatabaseOptions {
   readonly pool: Pool
@@ -85,12 +90,13 @@ export class PostgresDatabase implements Database {
     options: PostgresDatabaseOptions,
     connections: Connections,
     facts: StoreFacts,
+    firstSeries: number,
   ) {
     this.#options = options
     this.#connections = connections
     this.#facts = facts
-    const { ports, usesPortsTime = false, opening, onClockChange } = options
-    this.#head = new StoreHead({ ports, usesPortsTime, keyIds: opening.keyIds, onClockChange })
+    const { ports, usesPortsTime = false, onClockChange, opening } = options
+    this.#head = new StoreHead({ ports, usesPortsTime, onClockChange, keyIds: opening.keyIds })
     this.#notifications = new Notifications({
       ports,
       connections,
@@ -98,10 +104,8 @@ export class PostgresDatabase implements Database {
       connect: options.connect,
       onChange: (queues) => this.#waiting.recheck(queues),
     })
-    const { randomness } = ports
-    const all = lanes.map((lane) => {
-      const number = Math.floor(randomness.next() * Number.MAX_SAFE_INTEGER)
-      const series = new CommitSeries(number, Math.floor(randomness.next() * slots))
+    const all = lanes.map((lane, index) => {
+      const series = new CommitSeries(firstSeries + index, (firstSeries + index) % slots)
       const writer = new GroupWriter({ ports, transact: (run) => this.#transact(series, run) })
       return { lane, series, writer }
     })
@@ -126,21 +130,20 @@ export class PostgresDatabase implements Database {
     try {
       await migrate(connection, { schema, create })
       refuseMissingKeys(await connection.rows(keyIds, []), opening.keyIds)
-      const [marks] = await connection.rows<{ id_prefix: string; receipt_key: string }>(
-        readMarks,
-        [],
-      )
-      if (marks === undefined) throw new MillraceError('store_corrupt')
-      return new PostgresDatabase(options, connections, {
+      texts.prepares = await connection.isDirect()
+      const [row] = await connection.rows<OpeningRow>(readOpening, [])
+      if (row === undefined) throw new MillraceError('store_corrupt')
+      const facts: StoreFacts = {
         schema,
         ids: ports.ids,
-        messageIds: new MessageIds(marks.id_prefix),
-        receipts: new Receipts(marks.receipt_key),
+        messageIds: new MessageIds(row.id_prefix),
+        receipts: new Receipts(row.receipt_key),
         memory: { turns: new Map(), historyPosition: 0 },
         isSealed: opening.keyIds.length > 0,
         block: new SequenceBlock(ports.clock),
         open: (text) => opening.open(text),
-      })
+      }
+      return new PostgresDatabase(options, connections, facts, row.series)
     } finally {
       connection.release()
     }
@@ -148,12 +151,15 @@ export class PostgresDatabase implements Database {
 
   async read<T>(rule: (view: View) => Step<T>): Promise<T> {
     if (this.#closed !== undefined) throw new MillraceError('store_closed')
-    return this.#onConnection(async (connection) => {
+    const run = async (connection: Connection): Promise<T> => {
       const moment = await this.#head.read(connection)
       return drive(rule(new PostgresView(connection, this.#facts, moment)))
-    }).catch((error: unknown) => {
-      throw storageError(error)
-    })
+    }
+    return this.#tracked(this.#connections.toRead(() => this.#connected(run))).catch(
+      (error: unknown) => {
+        throw storageError(error)
+      },
+    )
   }
 
   change<T>(rule: (tx: Transaction) => Step<T>): Promise<T> {
@@ -211,8 +217,9 @@ export class PostgresDatabase implements Database {
     await this.#waiting.watch(request)
   }
 
-  async check(): Promise<void> {
-    await this.change(noSteps)
+  check(): Promise<void> {
+    // A commit of its own: a server that can only be read would otherwise pass for a good one.
+    return this.add((tx) => new Answer(tx.wroteRow()))
   }
 
   backup(_request: Backup): Promise<BackupReport> {
@@ -271,28 +278,41 @@ export class PostgresDatabase implements Database {
     series: CommitSeries,
     run: (tx: PostgresTransaction) => Promise<void>,
   ): Promise<void> {
-    const committed = await this.#onConnection(async (connection) => {
-      const moment = this.#head.known() ?? (await this.#head.read(connection))
-      const place = { ...series.next(), slot: series.slot }
-      const tx = new PostgresTransaction(connection, this.#facts, moment, place)
-      try {
-        await run(tx)
-      } catch (error) {
-        await tx.rollback()
-        throw tx.failure ?? error
-      }
-      return (await this.#commit(connection, tx)) ? tx : undefined
-    })
+    const committed = await this.#onConnection((connection) =>
+      this.#tryTransaction(connection, series, run),
+    )
     if (committed === undefined) {
       this.#head.outdated()
-      await this.#transact(series, run)
-      return
+      series.hasMark = false
+      throw new Outdated('The queues have changed.')
     }
     committed.committed()
     if (committed.hasChangedQueues) this.#head.outdated()
     const changed = new Set([...committed.gained, ...committed.touched])
     this.#waiting.recheck(committed.hasChangedQueues ? undefined : changed)
     this.#notifications.send(committed.concernsOthers ? changed : [])
+  }
+
+  /** Undefined if it must run again, because the queues have changed. */
+  async #tryTransaction(
+    connection: Connection,
+    series: CommitSeries,
+    run: (tx: PostgresTransaction) => Promise<void>,
+  ): Promise<PostgresTransaction | undefined> {
+    const moment = this.#head.known() ?? (await this.#head.read(connection))
+    if (!series.hasMark) {
+      await connection.changes(commitMarks.create, [series.series, moment.now])
+      series.hasMark = true
+    }
+    const place = { ...series.next(), slot: series.slot }
+    const tx = new PostgresTransaction(connection, this.#facts, moment, place)
+    try {
+      await run(tx)
+    } catch (error) {
+      await tx.rollback()
+      throw tx.failure ?? error
+    }
+    return (await this.#commit(connection, tx)) ? tx : undefined
   }
 
   /** Resolves when the transaction is committed, or false if the queues have changed meanwhile. */
@@ -310,27 +330,27 @@ export class PostgresDatabase implements Database {
   }
 
   /** Finds out what became of a commit, as soon as the server can be reached. */
-  async #hasCommitted({ place, now }: PostgresTransaction): Promise<boolean> {
+  async #hasCommitted({ place }: PostgresTransaction): Promise<boolean> {
     const { ports } = this.#options
     const startedMs = ports.clock.monotonic()
     for (;;) {
-      const won = await this.#settledMark(place, now).catch(() => undefined)
+      const won = await this.#settledMark(place).catch(() => undefined)
       if (won !== undefined) return won === place.number
       if (ports.clock.monotonic() - startedMs > patienceMs) throw outcomeUnknown()
       await new Promise<void>((resolve) => ports.timers.after(askAgainMs, resolve))
     }
   }
 
-  #settledMark({ series, number }: CommitMark, now: number): Promise<number | undefined> {
+  #settledMark({ series, number }: CommitMark): Promise<number | undefined> {
     return this.#connected(async (connection) => {
-      const values = [series, number + 1, now] as const
+      const values = [number, number, series] as const
       const [row] = await connection.rows<{ number: number }>(commitMarks.settle, values)
       return row?.number
     })
   }
 
   async #forgetSeries(): Promise<void> {
-    const used = this.#series.filter(({ isUsed }) => isUsed)
+    const used = this.#series.filter(({ hasMark }) => hasMark)
     if (used.length === 0) return
     await this.#connected(async (connection) => {
       const { now } = await this.#head.read(connection)
@@ -375,5 +395,3 @@ function outcomeUnknown(): MillraceError {
       'The database server was lost while it committed, and did not return. The call may have taken effect.',
   })
 }
-
-const noSteps = (): Step<void> => new Answer(undefined)

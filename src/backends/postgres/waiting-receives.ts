@@ -44,9 +44,16 @@ interface Waiters extends Waiting {
 
 interface WaitingReceive {
   readonly request: Receive
-  readonly finish: (outcome: { deliveries: readonly Delivery[] } | { error: unknown }) => void
+  readonly finish: (outcome: Outcome) => void
+  /** Finishes after a claim that is under way, unless that has found something. */
+  readonly end: (outcome: Outcome) => void
   isOver: boolean
+  isClaiming: boolean
+  /** How it ends if the claim that is under way finds nothing. */
+  pendingEnd: Outcome | undefined
 }
+
+type Outcome = { readonly deliveries: readonly Delivery[] } | { readonly error: unknown }
 
 export class WaitingReceives {
   readonly #options: WaitingReceivesOptions
@@ -68,6 +75,12 @@ export class WaitingReceives {
       const receive: WaitingReceive = {
         request,
         isOver: false,
+        isClaiming: false,
+        pendingEnd: undefined,
+        end: (outcome) => {
+          if (receive.isClaiming) receive.pendingEnd ??= outcome
+          else receive.finish(outcome)
+        },
         finish: (outcome) => {
           if (receive.isOver) return
           receive.isOver = true
@@ -79,9 +92,9 @@ export class WaitingReceives {
           else resolve(outcome.deliveries)
         },
       }
-      const abort = (): void => receive.finish({ error: new MillraceError('aborted') })
+      const abort = (): void => receive.end({ error: new MillraceError('aborted') })
       const cancelDeadline = this.#options.ports.timers.after(waitMs, () =>
-        receive.finish({ deliveries: [] }),
+        receive.end({ deliveries: [] }),
       )
       signal?.addEventListener('abort', abort, { once: true })
       waiting.receives.add(receive)
@@ -117,7 +130,7 @@ export class WaitingReceives {
   /** Ends all waiting receives without messages, and wakes all watchers. */
   clear(): void {
     for (const { receives, watchers } of [...this.#waiting.values()]) {
-      for (const receive of [...receives]) receive.finish({ deliveries: [] })
+      for (const receive of [...receives]) receive.end({ deliveries: [] })
       for (const finish of [...watchers]) finish()
     }
   }
@@ -166,15 +179,18 @@ export class WaitingReceives {
   /** False when there was nothing for it. */
   async #claimFor(receive: WaitingReceive, { queueId }: Waiters): Promise<boolean> {
     if (receive.isOver) return true
+    receive.isClaiming = true
     try {
       const deliveries = await this.#options.claim(receive.request, queueId ?? 0)
-      if (deliveries.length === 0) return false
-      receive.finish({ deliveries })
+      if (deliveries.length > 0) receive.finish({ deliveries })
     } catch (error) {
       if (!(error instanceof MillraceError) || error.code === 'store_unreachable') throw error
       receive.finish({ error })
+    } finally {
+      receive.isClaiming = false
+      if (receive.pendingEnd !== undefined) receive.finish(receive.pendingEnd)
     }
-    return true
+    return receive.isOver
   }
 
   #waitersFor(

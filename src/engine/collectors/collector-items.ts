@@ -4,7 +4,7 @@
  */
 
 import type { NewItem, StagedItem } from '../../backends/collector-store.ts'
-import { change, numbersIn, query, upTo } from '../statements.ts'
+import { change, oneOf, query, upTo } from '../statements.ts'
 import { Answer, type Step, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import type { KeyRow } from './collector-keys.ts'
@@ -31,7 +31,7 @@ const sql = {
     FROM (SELECT bytes, staged_at ${waiting} ${upTo}) AS waiting`),
   stagedOf: query<Staged & { readonly number: number }>(`
     SELECT key AS number, count(*) AS items, sum(bytes) AS bytes, min(staged_at) AS since
-    FROM collector_item WHERE key IN ${numbersIn} GROUP BY key`),
+    FROM collector_item WHERE ${oneOf('key')} GROUP BY key`),
 }
 
 export interface ItemRow {

@@ -10,7 +10,7 @@ import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import { storeMessage } from '../messages/sending.ts'
 import { leaseEnded } from '../messages/tenants.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, numbersIn, query } from '../statements.ts'
+import { change, oneOf, query } from '../statements.ts'
 import type { Step, Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { type KeyRow, settingsOf } from './collector-keys.ts'
@@ -20,11 +20,11 @@ const unheld = `WHERE sequence = ? AND generation = ?
 const find = `
   SELECT sequence, generation, state, due_at, held_until, token, sent_at, expires_at, receive_count,
     group_name
-  FROM message WHERE sequence`
+  FROM message WHERE`
 
 const sql = {
-  find: query<TriggerRow>(`${find} = ?`),
-  findAll: query<TriggerRow>(`${find} IN ${numbersIn}`),
+  find: query<TriggerRow>(`${find} sequence = ?`),
+  findAll: query<TriggerRow>(`${find} ${oneOf('sequence')}`),
   postpone: change(`
     UPDATE message SET due_at = ?, held_until = ?
     WHERE sequence = ? AND generation = ? AND state = ${delayed}`),

@@ -18,6 +18,7 @@ import type {
 import { inboxNotesMax, limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { endAllDue } from '../messages/elapsed-time.ts'
+import { extendLeases } from '../messages/extending.ts'
 import {
   delayed,
   leased,
@@ -25,7 +26,7 @@ import {
   messageColumns,
   peekedFromRow,
 } from '../messages/message-rows.ts'
-import { extendLeases, settleLeases } from '../messages/settling.ts'
+import { settleLeases } from '../messages/settling.ts'
 import type { Queue } from '../queues/queue.ts'
 import { change, forUpdate, query } from '../statements.ts'
 import { filtered, type Steps } from '../steps.ts'

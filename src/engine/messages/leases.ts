@@ -4,7 +4,7 @@ import type { Delivery, LeaseRefusal, LeaseState, LeaseStates } from '../../back
 import type { Receipt } from '../../core/receipt.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
 import type { Queue } from '../queues/queue.ts'
-import { forUpdate, query } from '../statements.ts'
+import { forUpdate, oneOf, query } from '../statements.ts'
 import { inTurn, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { isTransaction } from '../transaction.ts'
@@ -15,16 +15,22 @@ import { deliveryFromRow, leased, type MessageRow, messageColumns } from './mess
 const find = `SELECT ${messageColumns} FROM message WHERE sequence = ?`
 const findMessage = query<MessageRow>(find)
 const takeMessage = query<MessageRow>(`${find} ${forUpdate}`)
+const findAll = `SELECT ${messageColumns} FROM message WHERE ${oneOf('sequence')}`
+const findMessages = query<MessageRow>(findAll)
+// In one order, so that no two transactions wait for each other.
+const takeMessages = query<MessageRow>(`${findAll} ORDER BY sequence ${forUpdate}`)
 
 /** Whether each lease could be settled now, and why not. */
 export function* readLeaseStates(view: View, request: LeaseStates): Steps<readonly LeaseState[]> {
   const queue = yield* view.queue(request.queue)
-  return yield* inTurn(request.receipts, function* (text) {
-    const receipt = receiptFor(view, queue, text)
+  const receipts = request.receipts.map((text) => receiptFor(view, queue, text))
+  const rows = yield* findRows(view, queue, receipts)
+  return receipts.map((receipt) =>
     // A receipt of a queue that was deleted and created again: its message went with the old one.
-    if (receipt === undefined) return 'gone'
-    return leaseRefusal(view, yield* findRow(view, queue, receipt), receipt) ?? 'live'
-  })
+    receipt === undefined
+      ? 'gone'
+      : (leaseRefusal(view, rows.get(receipt.sequence), receipt) ?? 'live'),
+  )
 }
 
 /** The deliveries of live leases, with the times of the latest extension. */
@@ -72,6 +78,21 @@ export function* findRow(
   const row = yield* view.one(isTransaction(view) ? takeMessage : findMessage, receipt.sequence)
   if (row === undefined || row.generation !== queue.generation) return undefined
   return hasEnded(queue, row, view.now) ? undefined : row
+}
+
+/** The same for several, by their sequence numbers. */
+export function* findRows(
+  view: View,
+  queue: Queue,
+  receipts: readonly (Receipt | undefined)[],
+): Steps<ReadonlyMap<number, MessageRow>> {
+  const sequences = receipts.flatMap((receipt) => receipt?.sequence ?? [])
+  if (sequences.length === 0) return new Map()
+  const statement = isTransaction(view) ? takeMessages : findMessages
+  const rows = yield* view.all(statement, JSON.stringify(sequences))
+  const isThere = (row: MessageRow): boolean =>
+    row.generation === queue.generation && !hasEnded(queue, row, view.now)
+  return new Map(rows.filter(isThere).map((row) => [row.sequence, row]))
 }
 
 /** Whether it has expired, or the last lease of a job is over, although the sweep has not noticed. */

@@ -40,6 +40,7 @@ export function* sendMessages(tx: Transaction, request: Send): Steps<readonly Se
     if (refusal === undefined) {
       const place = tx.hasChangedQueues ? yield* latest(tx, queue) : queue
       const [sequence = 0] = yield* tx.messages.storePlain(place, messages)
+      countPlain(tx, place, 1)
       return [sent(tx, 'created', sequence)]
     }
   }
@@ -70,6 +71,7 @@ function* storePlain(
 ): Steps<readonly Stored[]> {
   const place = tx.hasChangedQueues ? yield* latest(tx, queue) : queue
   const sequences = yield* tx.messages.storePlain(place, messages)
+  countPlain(tx, place, messages.length)
   return sequences.map((sequence) => sent(tx, 'created', sequence))
 }
 
@@ -80,7 +82,14 @@ export function* storePlainJobs(
 ): Steps<readonly Stored[]> {
   const place = hasOwnExpiries(queue) ? queue : yield* forNewJobs(tx, queue)
   const sequences = yield* tx.messages.storePlainJobs(place, jobs)
+  countPlain(tx, place, jobs.length)
   return sequences.map((sequence) => sent(tx, 'created', sequence))
+}
+
+function countPlain(tx: Transaction, queue: Queue, count: number): void {
+  tx.count(queue, 'sent', count)
+  tx.count(queue, 'ready', count)
+  tx.gainedReady(queue)
 }
 
 /** The queue, in which every plain message behind a new job has its own expiry. */

@@ -1,19 +1,15 @@
 /**
- * Ends and extends leases. Every statement that changes a message names the token of the lease, so a
+ * Ends leases. Every statement that changes a message names the token of the lease, so a
  * holder whose message was leased again changes nothing, whatever it sends.
  */
 
 import type {
-  Extend,
-  Extension,
   LeaseRefusal,
-  LeaseResult,
   Outcome,
   Settle,
   Settlement,
   SettleResult,
 } from '../../backends/backend.ts'
-import { leaseMsMax } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import { spendOn } from '../budgets/budgets.ts'
@@ -28,8 +24,8 @@ import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { deadLetterQueue, moveLeasedMessage, removeFinished } from './dead-lettering.ts'
 import { expire } from './elapsed-time.ts'
-import { type ExpiringRow, expiryOf, hold, holdLeased } from './expiry.ts'
-import { hideUnheld, isForAnyLease, isHeld, isUnheld } from './late-receipts.ts'
+import { type ExpiringRow, expiryOf, hold } from './expiry.ts'
+import { isForAnyLease, isHeld, isUnheld } from './late-receipts.ts'
 import { findRow, leaseRefusal, receiptFor, refusalOf } from './leases.ts'
 import {
   countNameOf,
@@ -39,7 +35,14 @@ import {
   ready,
   unleasedToken,
 } from './message-rows.ts'
-import type { Acknowledgement } from './native-messages.ts'
+import {
+  acknowledgeTogether,
+  countReturned,
+  isPlain,
+  plainRun,
+  type Received,
+  settleTogether,
+} from './plain-settlements.ts'
 import { refuseParts, storeParts } from './settlement-parts.ts'
 import { leaseEnded } from './tenants.ts'
 
@@ -47,7 +50,6 @@ const deleted = 'RETURNING state, sent_at, expires_at, group_name, body IS NULL 
 const live = 'WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?'
 
 const sql = {
-  extend: change(`UPDATE message SET due_at = ?, held_until = ? ${live} AND leased_at >= ?`),
   // Standard queues accept a late acknowledgement as long as the message was not leased again. The
   // message of a job is deleted with the end of the job, or not at all.
   deleteHeld: query<DeletedRow>(`
@@ -70,48 +72,6 @@ const sql = {
       receive_count = ? ${live}`),
 }
 
-export function* extendLeases(tx: Transaction, request: Extend): Steps<readonly LeaseResult[]> {
-  const queue = yield* tx.queue(request.queue)
-  const results: LeaseResult[] = []
-  for (const extension of request.leases) {
-    const receipt = receiptFor(tx, queue, extension.receipt)
-    if (receipt === undefined) results.push(refused(new MillraceError('receipt_invalid')))
-    else results.push(yield* extendLease(tx, queue, receipt, extension))
-  }
-  return results
-}
-
-function* extendLease(
-  tx: Transaction,
-  queue: Queue,
-  receipt: Receipt,
-  { visibilityMs, anyLease }: Extension,
-): Steps<LeaseResult> {
-  const row = yield* findRow(tx, queue, receipt)
-  if (row === undefined) return { status: 'gone' }
-  const leaseExpiresAt = tx.now + visibilityMs
-  const { dueAt, heldUntil } = holdLeased(queue, row, row.job !== null, leaseExpiresAt)
-  const { sequence, token } = receipt
-  const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
-  if (yield* tx.changed(sql.extend, ...values, leaseExpiresAt - leaseMsMax)) {
-    tx.wroteRow(queue)
-    return { status: 'extended', leaseExpiresAt }
-  }
-  const refusal = leaseRefusal(tx, row, receipt)
-  if (refusal !== undefined) {
-    if (!anyLease || !isForAnyLease(queue, row)) return { status: refusal }
-    if (isHeld(row, tx.now)) return { status: refusal, isHeld: true }
-    const change = { until: leaseExpiresAt, token }
-    if (yield* hideUnheld(tx, queue, row, change)) return { status: 'extended', leaseExpiresAt }
-  }
-  const violation = {
-    field: 'visibilityMs',
-    given: String(visibilityMs),
-    allowed: `at most ${leaseMsMax} ms since the message was received`,
-  }
-  return refused(MillraceError.invalid([violation]))
-}
-
 export function* settleLeases(tx: Transaction, request: Settle): Steps<readonly SettleResult[]> {
   const queue = yield* tx.queue(request.queue)
   const received = request.settlements.map((settlement) => ({
@@ -119,62 +79,18 @@ export function* settleLeases(tx: Transaction, request: Settle): Steps<readonly 
     receipt: receiptFor(tx, queue, settlement.receipt),
   }))
   const results: SettleResult[] = []
-  let plain = none
+  let plain: ReadonlySet<number> = new Set()
   let plainUntil = 0
   for (const [index, one] of received.entries()) {
     if (index >= plainUntil) {
       const run = plainRun(queue, received, index)
       plainUntil = index + run.length
-      plain = run.length > 0 ? yield* tx.messages.acknowledge(queue, run) : none
+      plain = yield* settleTogether(tx, queue, run)
     }
     const isSettled = one.receipt !== undefined && plain.has(one.receipt.sequence)
     results.push(isSettled ? settledAlone : yield* settleOne(tx, queue, one))
   }
   return results
-}
-
-/** A settlement and the receipt that it names. */
-interface Received {
-  readonly settlement: Settlement
-  readonly receipt: Receipt | undefined
-}
-
-const none: ReadonlySet<number> = new Set()
-
-/** The settlements from `start` on that only acknowledge messages, each of them another one. */
-function plainRun(
-  queue: Queue,
-  received: readonly Received[],
-  start: number,
-): readonly Acknowledgement[] {
-  if (queue.settings.type === 'fifo') return []
-  const run: Acknowledgement[] = []
-  let last = -1
-  let seen: Set<number> | undefined
-  for (let index = start; index < received.length; index += 1) {
-    const { settlement, receipt } = received[index] ?? {}
-    if (settlement === undefined || receipt === undefined || !isPlain(settlement)) break
-    // Rising numbers are those of different messages: most come in the order of their claim.
-    if (receipt.sequence <= last) {
-      seen ??= new Set(run.map((earlier) => earlier.receipt.sequence))
-      if (seen.has(receipt.sequence)) break
-    }
-    seen?.add(receipt.sequence)
-    last = receipt.sequence
-    run.push({ receipt, result: settlement.outcome.result })
-  }
-  return run
-}
-
-interface PlainAcknowledgement extends Settlement {
-  readonly outcome: Acknowledged
-}
-
-/** Whether it does nothing but acknowledge a message or complete a job. */
-function isPlain(settlement: Settlement): settlement is PlainAcknowledgement {
-  if (settlement.outcome.kind !== 'acknowledge') return false
-  for (const part in settlement) if (part !== 'receipt' && part !== 'outcome') return false
-  return true
 }
 
 const settledAlone: SettleResult = { status: 'settled', emitted: [], enqueued: [] }
@@ -242,7 +158,7 @@ function* settleLease(
       if (queue.settings.type === 'standard' && !isPlain(settlement)) {
         const { sequence } = receipt
         const { result } = outcome
-        const settled = yield* tx.messages.acknowledge(queue, [{ receipt, result }])
+        const settled = yield* acknowledgeTogether(tx, queue, [{ receipt, result }])
         if (settled.has(sequence)) return ended
       }
       return yield* acknowledge(tx, queue, receipt, outcome)
@@ -349,9 +265,7 @@ function* returnToReady(
     yield* noteAttempt(tx, row, { outcome: 'retried', error, failure, at: tx.now })
   }
   if (countReceive) tx.count(queue, 'failedAttempts', 1)
-  tx.count(queue, 'leased', -1)
-  tx.count(queue, 'ready', 1)
-  tx.gainedReady(queue)
+  countReturned(tx, queue, 1)
   yield* leaseEnded(tx, queue, row.group_name, tx.now)
   if (expiryOf(queue, row, row.job !== null) <= tx.now) yield* expireReturned(tx, queue, row)
   return ended

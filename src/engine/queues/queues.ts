@@ -177,10 +177,11 @@ export function* discardMessages(tx: Transaction, request: PurgeQueue): Steps<vo
   yield* endAllDue(tx, queue)
   yield* tx.run(sql.newGeneration, yield* tx.nextGeneration(), tx.now, queue.id)
   yield* tx.run(sql.discard, queue.generation, queue.name)
+  // First: from then on no other transaction counts for the old generation.
+  yield* tx.queuesChanged()
   for (const state of ['ready', 'leased', 'delayed'] as const) {
     tx.count(queue, state, -(yield* tx.counted(queue, state)))
   }
-  yield* tx.queuesChanged()
 }
 
 export function* readQueue(view: View, { queue }: QueueName): Steps<QueueRecord> {

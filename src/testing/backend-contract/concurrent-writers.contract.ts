@@ -46,6 +46,20 @@ export function describeConcurrentWriters(all: ContractSuite): void {
       assert.equal(ready + leased, 30)
     })
 
+    suite.test('a purge next to sends leaves what is counted', async (scene) => {
+      await scene.queue('q')
+      for (let round = 0; round < rounds; round += 1) {
+        const sends = onEach(scene, 8, (backend) =>
+          backend.send({ queue: 'q', messages: [{ body: 'sent' }] }),
+        )
+        await scene.backend.purgeQueue({ queue: 'q' })
+        await sends
+        const { ready } = await scene.counts('q')
+        assert.equal((await scene.peek('q', 'ready')).length, ready)
+        await scene.advance(2 * minute)
+      }
+    })
+
     suite.test('a lease is settled once', async (scene) => {
       await scene.queue('q')
       for (let round = 0; round < rounds; round += 1) {

@@ -1,33 +1,42 @@
 /**
- * How a process knows what became of a commit whose answer was lost. Commits that follow each other are a
- * series with rising, even numbers, and each writes its number down. A process that does not know writes the
- * number after it, unless the commit has done so first: from then on, it never will.
+ * The last statement of a transaction writes its commit down, for two reasons.
  *
- * The same statement makes sure that the transaction has run with the queues as they are: it fails if their
- * version is another one by now.
+ * A process must know what became of a commit whose answer was lost. Commits that follow each other are a
+ * series with rising, even numbers. A process that does not know writes the number after it, unless the
+ * commit has written its own first: from then on, it never will.
+ *
+ * A transaction must have run with the queues as they are. What changes them raises the version in the marks
+ * of all series: it waits for transactions that have written theirs, and those that come later fail, and run
+ * again.
  */
 import { change, query } from '../../../engine/statements.ts'
 
-/** Of a series that has committed nothing for this long. It starts again when it does. */
+/** How long the mark of a series is kept that commits nothing. It is made again when it is needed. */
 const keptMs = 86_400_000
 
-/** Values: series, version of the queues, number, time. */
-export const markSql = `
-  INSERT INTO commit_mark (series, number, at)
-  SELECT CAST(? AS BIGINT), CASE WHEN queues_version = ? THEN CAST(? AS BIGINT) END, CAST(? AS BIGINT)
-  FROM store
-  ON CONFLICT (series) DO UPDATE SET
-    number = CASE WHEN excluded.number > commit_mark.number THEN excluded.number END,
-    at = excluded.at`
+/**
+ * Fails if there is no mark, or if its version is another one. Values: number, version, number, time, series.
+ */
+export const markSql = `marked AS (
+    UPDATE commit_mark SET
+      number = CASE WHEN number < CAST(? AS BIGINT) AND version = ? THEN CAST(? AS BIGINT) END, at = ?
+    WHERE series = ?
+    RETURNING 1
+  )
+  SELECT 1 / count(*) FROM marked`
 
 export const commitMarks = {
-  write: change(markSql),
+  // Waits for what changes the queues.
+  create: change(`
+    INSERT INTO commit_mark (series, number, version, at)
+    SELECT CAST(? AS BIGINT), 0, queues_version, CAST(? AS BIGINT) FROM store FOR SHARE
+    ON CONFLICT (series) DO UPDATE SET version = excluded.version`),
+  write: change(`WITH ${markSql}`),
+  raiseVersions: change('UPDATE commit_mark SET version = version + 1'),
   /** The number that has won. */
   settle: query<{ number: number }>(`
-    INSERT INTO commit_mark (series, number, at) VALUES (?, ?, ?)
-    ON CONFLICT (series) DO UPDATE SET
-      number = CASE WHEN excluded.number - 1 > commit_mark.number THEN excluded.number
-        ELSE commit_mark.number END
+    UPDATE commit_mark SET number = CASE WHEN number < ? THEN CAST(? AS BIGINT) + 1 ELSE number END
+    WHERE series = ?
     RETURNING number`),
   remove: change('DELETE FROM commit_mark WHERE series = ? OR at < ?'),
 }
@@ -42,15 +51,13 @@ export interface CommitMark {
 export class CommitSeries {
   readonly series: number
   readonly slot: number
+  /** Whether there is a mark, as far as is known. */
+  hasMark = false
   #number = 0
 
   constructor(series: number, slot: number) {
     this.series = series
     this.slot = slot
-  }
-
-  get isUsed(): boolean {
-    return this.#number > 0
   }
 
   next(): CommitMark {

@@ -33,6 +33,9 @@ const begin = [
   'SET LOCAL jit = off',
 ].join(';')
 
+/** Connections that are kept free of reads: one for each kind of write. */
+const writersMax = 4
+
 export class Connection {
   readonly #client: PoolClient
   readonly #texts: StatementTexts
@@ -43,6 +46,13 @@ export class Connection {
   constructor(client: PoolClient, texts: StatementTexts) {
     this.#client = client
     this.#texts = texts
+  }
+
+  /** False if a pooler is in between: it gives a connection to others after each transaction. */
+  async isDirect(): Promise<boolean> {
+    const { rows } = await this.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    const { processID } = this.#client as PoolClient & { readonly processID?: number }
+    return rows[0]?.pid === processID
   }
 
   async begin(): Promise<void> {
@@ -118,6 +128,8 @@ export class Connections {
   readonly #pool: Pool
   readonly #texts: StatementTexts
   readonly #isOwn: boolean
+  #reads = 0
+  readonly #waitingReads: (() => void)[] = []
 
   constructor(pool: Pool, texts: StatementTexts, options: { readonly isOwn: boolean }) {
     this.#pool = pool
@@ -135,6 +147,23 @@ export class Connections {
       client.on('error', () => undefined)
     }
     return new Connection(client, this.#texts)
+  }
+
+  /** Runs a read on a connection of the pool, and leaves some of them to what writes. */
+  async toRead<T>(read: () => Promise<T>): Promise<T> {
+    const readsMax = Math.max(1, (this.#pool.options?.max ?? 10) - writersMax)
+    if (this.#reads >= readsMax) {
+      await new Promise<void>((resolve) => this.#waitingReads.push(resolve))
+    } else {
+      this.#reads += 1
+    }
+    try {
+      return await read()
+    } finally {
+      const next = this.#waitingReads.shift()
+      if (next === undefined) this.#reads -= 1
+      else next()
+    }
   }
 
   /** Runs one text on any connection. */

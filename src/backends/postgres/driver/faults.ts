@@ -16,12 +16,16 @@ const conflicts: ReadonlySet<string> = new Set([
 ])
 
 export function isConflict(error: unknown): boolean {
-  return conflicts.has(codeOf(error))
+  return error instanceof Outdated || conflicts.has(codeOf(error))
 }
 
-/** The queues were changed while a transaction ran: its mark has no number. */
+/** A transaction must run again, with the queues as they are now. */
+export class Outdated extends Error {}
+
+/** The queues were changed while a transaction ran, or its series has no mark. */
 export function isOutdated(error: unknown): boolean {
-  return codeOf(error) === '23502' && (error as DriverError).table === 'commit_mark'
+  const code = codeOf(error)
+  return code === '22012' || (code === '23502' && (error as DriverError).table === 'commit_mark')
 }
 
 /** The connection is gone, or the server does not take any now. */

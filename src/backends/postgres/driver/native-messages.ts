@@ -108,21 +108,20 @@ export class PostgresMessages implements NativeMessages {
   *storePlain(queue: Queue, messages: readonly NewMessage[]): Steps<readonly number[]> {
     const { now } = this.#tx
     const expiresAt = hasOwnExpiries(queue) ? now + queue.settings.retentionMs : null
-    return yield* this.#store(queue, messages, (sequences, part) => {
+    return yield* this.#store(messages, (sequences, part) => {
       const bodies = part.map(({ body }) => body)
       this.#tx.gather({ kind: 'messages', queue, sequences, bodies, expiresAt })
     })
   }
 
   *storePlainJobs(queue: Queue, jobs: readonly PlainJob[]): Steps<readonly number[]> {
-    return yield* this.#store(queue, jobs, (sequences, part) => {
+    return yield* this.#store(jobs, (sequences, part) => {
       const bodies = part.map(({ body }) => body)
       this.#tx.gather({ kind: 'jobs', queue, sequences, bodies, jobs: [...part] })
     })
   }
 
   *#store<Row>(
-    queue: Queue,
     rows: readonly Row[],
     gather: (sequences: number[], part: readonly Row[]) => void,
   ): Steps<readonly number[]> {
@@ -135,9 +134,6 @@ export class PostgresMessages implements NativeMessages {
       gather(sequences, part)
       all.push(...sequences)
     }
-    tx.count(queue, 'sent', rows.length)
-    tx.count(queue, 'ready', rows.length)
-    tx.gainedReady(queue)
     return all
   }
 
@@ -245,8 +241,6 @@ export class PostgresMessages implements NativeMessages {
       queue.name,
       now,
     )
-    this.#tx.count(queue, 'leased', -rows.length)
-    this.#tx.count(queue, 'acknowledged', rows.length)
     return new Set(rows.map(([sequence]) => sequence))
   }
 }

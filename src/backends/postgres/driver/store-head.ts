@@ -41,9 +41,9 @@ export interface StoreHeadOptions {
   readonly ports: Ports
   /** Takes the time from the ports instead of the database, in tests. */
   readonly usesPortsTime: boolean
-  /** The keys that texts can be opened with. */
+  readonly onClockChange: ((change: ClockChange) => void) | undefined
+  /** Of the encryption keys that this process has. */
   readonly keyIds: readonly string[]
-  readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
 
 export class StoreHead {
@@ -55,7 +55,7 @@ export class StoreHead {
   #readMs = Number.NEGATIVE_INFINITY
   #writtenMs = 0
 
-  constructor({ ports, usesPortsTime, keyIds, onClockChange }: StoreHeadOptions) {
+  constructor({ ports, usesPortsTime, onClockChange, keyIds }: StoreHeadOptions) {
     this.#ports = ports
     this.#keyIds = keyIds
     const { clock } = ports
@@ -84,7 +84,7 @@ export class StoreHead {
     const { queues_version: version } = head
     if (version > this.#cache.version) {
       // A new key raises the version too.
-      refuseMissingKeys(await connection.prepared(keyIds, []), this.#keyIds)
+      refuseMissingKeys(await connection.rows(keyIds, []), this.#keyIds)
       const cache = await QueueCache.read(connection, version)
       // Another transaction may have read a later version meanwhile.
       if (version > this.#cache.version) this.#cache = cache

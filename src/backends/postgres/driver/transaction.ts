@@ -47,7 +47,7 @@ const addCountsSql = `
 
 /** Stores plain rows, counts them and commits. */
 const storeAlone = (kind: Gathered['kind']): Statement =>
-  change(`WITH stored AS (${insertSql[kind]}), counted AS (${addCountsSql}) ${markSql}`)
+  change(`WITH stored AS (${insertSql[kind]}), counted AS (${addCountsSql}), ${markSql}`)
 
 const sql = {
   insert: { messages: change(insertSql.messages), jobs: change(insertSql.jobs) },
@@ -341,6 +341,7 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     this.#version += 1
     this.#hasChangedQueues = true
     yield* this.run(sql.raiseVersion)
+    yield* this.run(commitMarks.raiseVersions)
     // What this transaction has changed is not for the others before it commits.
     this.cache = (yield QueueCache.read(this.connection, this.cache.version)) as QueueCache
   }
@@ -378,7 +379,7 @@ export class PostgresTransaction extends PostgresView implements Transaction {
    */
   async commit(): Promise<boolean> {
     const { series, number } = this.place
-    const mark = [series, this.#version, number, this.now] as const
+    const mark = [number, this.#version, number, this.now, series] as const
     if (this.#writes === 0) return this.#endWithoutWrites()
     const alone = this.#storedAlone()
     if (alone !== undefined) {

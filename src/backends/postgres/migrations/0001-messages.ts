@@ -8,6 +8,7 @@ export const messages = `
 CREATE SEQUENCE message_sequence INCREMENT BY 1024; -- the first number of a block
 CREATE SEQUENCE lease_token START 1099511627777;
 CREATE SEQUENCE queue_generation;
+CREATE SEQUENCE commit_series INCREMENT BY 4; -- the first series of a process
 
 CREATE TABLE store (
   id BIGINT PRIMARY KEY CHECK (id = 1),
@@ -57,6 +58,7 @@ CREATE TABLE queue_count (
 CREATE TABLE commit_mark (
   series BIGINT PRIMARY KEY, -- of commits that follow each other
   number BIGINT NOT NULL, -- of the latest one
+  version BIGINT NOT NULL, -- of the queues that it must have seen
   at BIGINT NOT NULL
 ) WITH (fillfactor = 50);
 

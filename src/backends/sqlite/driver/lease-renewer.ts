@@ -5,7 +5,8 @@
 
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { systemPorts } from '../../../core/ports.ts'
-import { extendLeases, settleLeases } from '../../../engine/messages/settling.ts'
+import { extendLeases } from '../../../engine/messages/extending.ts'
+import { settleLeases } from '../../../engine/messages/settling.ts'
 import { runAtOnce, type Step } from '../../../engine/steps.ts'
 import { StoreClock } from '../../../engine/store-clock.ts'
 import type { LeaseRenewer, OtherThread } from '../../backend.ts'

@@ -119,7 +119,6 @@ export class SqliteMessages implements NativeMessages {
         values = []
       }
     }
-    this.#countStored(queue, messages.length)
     return new Answer(sequences)
   }
 
@@ -142,14 +141,7 @@ export class SqliteMessages implements NativeMessages {
         values = []
       }
     }
-    this.#countStored(queue, jobs.length)
     return new Answer(sequences)
-  }
-
-  #countStored(queue: Queue, count: number): void {
-    this.#tx.count(queue, 'sent', count)
-    this.#tx.count(queue, 'ready', count)
-    this.#tx.gainedReady(queue)
   }
 
   claimOrdinary(
@@ -235,14 +227,12 @@ export class SqliteMessages implements NativeMessages {
     const lease = [sequence, queue.generation, token, now] as const
     const isOfJobs = session.jobQueues.has(queue)
     if (!isOfJobs && session.prepared(sql.deletePlain).run(...lease).changes === 1) {
-      this.#countAcknowledged(queue, 1)
       return true
     }
     const ending = [queue.name, 'completed', result ?? null, null, now] as const
     if (session.prepared(sql.finish).run(...ending, ...lease).changes !== 1) return false
     if (!isOfJobs) session.jobQueues.add(queue)
     session.prepared(sql.remove).run(sequence)
-    this.#countAcknowledged(queue, 1)
     return true
   }
 
@@ -272,7 +262,6 @@ export class SqliteMessages implements NativeMessages {
     const ending = [queue.name, 'completed', first.result ?? null, null, now] as const
     const finished = session.changes(sql.finishTogether, ...ending, ...rows)
     if (finished === 0) return
-    this.#countAcknowledged(queue, finished)
     if (finished === run.length) {
       session.run(sql.removeTogether, ...rows)
       for (const { receipt } of run) settled.add(receipt.sequence)
@@ -284,10 +273,5 @@ export class SqliteMessages implements NativeMessages {
       if (session.one(sql.hasFinished, number) === undefined) continue
       if (session.changes(sql.removeOurs, number, queue.generation) > 0) settled.add(number)
     }
-  }
-
-  #countAcknowledged(queue: Queue, count: number): void {
-    this.#tx.count(queue, 'leased', -count)
-    this.#tx.count(queue, 'acknowledged', count)
   }
 }
