@@ -17,6 +17,7 @@ import type { Backup, BackupReport, Delivery, OtherThread, Receive, WhenReady } 
 import type { Capabilities } from '../capabilities.ts'
 import type { ContentOpening } from '../store.ts'
 import { postgresCapabilities } from './capabilities.ts'
+import { ClaimHorizon } from './driver/claim-horizon.ts'
 import {
   type CommitMark,
   CommitSeries,
@@ -34,6 +35,7 @@ import { SequenceBlock } from './driver/sequence-block.ts'
 import { StatementTexts } from './driver/statement-texts.ts'
 import { StoreHead } from './driver/store-head.ts'
 import { PostgresTransaction, PostgresView, type StoreFacts } from './driver/transaction.ts'
+import { Vacuum } from './driver/vacuum.ts'
 import { type Waiting, WaitingReceives } from './waiting-receives.ts'
 
 /** How often, and for how long, the server is asked what became of a commit. */
@@ -82,6 +84,7 @@ export class PostgresDatabase implements Database {
   readonly #writers: Readonly<Record<Lane, GroupWriter>>
   readonly #notifications: Notifications
   readonly #facts: StoreFacts
+  readonly #vacuum: Vacuum
   #running = 0
   #whenIdle: (() => void)[] = []
   #closed: Promise<void> | undefined
@@ -103,6 +106,11 @@ export class PostgresDatabase implements Database {
       channel: `millrace:${options.schema}`,
       connect: options.connect,
       onChange: (queues) => this.#waiting.recheck(queues),
+    })
+    this.#vacuum = new Vacuum({
+      ports,
+      schema: quotedName(options.schema),
+      query: (text) => this.#tracked(connections.query(text)),
     })
     const all = lanes.map((lane, index) => {
       const series = new CommitSeries(firstSeries + index, (firstSeries + index) % slots)
@@ -141,6 +149,7 @@ export class PostgresDatabase implements Database {
         memory: { turns: new Map(), historyPosition: 0 },
         isSealed: opening.keyIds.length > 0,
         block: new SequenceBlock(ports.clock),
+        horizon: new ClaimHorizon(ports.clock),
         open: (text) => opening.open(text),
       }
       return new PostgresDatabase(options, connections, facts, row.series)
@@ -287,6 +296,7 @@ export class PostgresDatabase implements Database {
       throw new Outdated('The queues have changed.')
     }
     committed.committed()
+    this.#vacuum.note(committed.deadRows)
     if (committed.hasChangedQueues) this.#head.outdated()
     const changed = new Set([...committed.gained, ...committed.touched])
     this.#waiting.recheck(committed.hasChangedQueues ? undefined : changed)

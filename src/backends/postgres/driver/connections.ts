@@ -167,7 +167,7 @@ export class Connections {
   }
 
   /** Runs one text on any connection. */
-  async query(text: string, values: readonly unknown[]): Promise<void> {
+  async query(text: string, values: readonly unknown[] = []): Promise<void> {
     await this.#pool.query({ text, values: [...values] })
   }
 

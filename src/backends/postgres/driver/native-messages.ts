@@ -138,35 +138,40 @@ export class PostgresMessages implements NativeMessages {
   }
 
   *claimOrdinary(queue: Queue, claim: OrdinaryClaim): Steps<readonly Delivery[] | undefined> {
-    const tx = this.#tx
-    const { max, prefetch, leaseExpiresAt } = claim
+    const { horizon } = this.#tx
     const { generation } = queue
-    yield* tx.writeCounts()
-    const values = yield* tx.all(
+    yield* this.#tx.writeCounts()
+    const from = horizon.from(generation)
+    const found = yield* this.#claimFrom(queue, claim, from)
+    const [first] = found ?? []
+    if (first !== undefined) horizon.found(generation, { from, first: first.sequence })
+    else horizon.reset(generation)
+    if (found === undefined || from === 0 || found.length >= claim.max) return found
+    const rest = { ...claim, max: claim.max - found.length }
+    return [...found, ...((yield* this.#claimFrom(queue, rest, 0)) ?? [])]
+  }
+
+  *#claimFrom(
+    queue: Queue,
+    { max, prefetch, leaseExpiresAt }: OrdinaryClaim,
+    from: number,
+  ): Steps<readonly Delivery[] | undefined> {
+    const { now } = this.#tx
+    const { generation } = queue
+    const values = yield* this.#tx.all(
       sql.claim,
       queue.id,
-      generation,
-      tx.now,
-      generation,
-      tx.now,
-      generation,
-      max,
-      prefetch,
-      queue.settings.retentionMs,
-      leaseExpiresAt,
-      leaseExpiresAt,
-      generation,
-      0,
-      leaseExpiresAt,
-      tx.now,
-      queue.countsRunning ? 1 : 0,
+      ...[generation, now, generation, now, generation],
+      ...[max, prefetch],
+      ...[queue.settings.retentionMs, leaseExpiresAt, leaseExpiresAt],
+      ...[generation, from],
+      ...[leaseExpiresAt, now, queue.countsRunning ? 1 : 0],
     )
     const [first] = values
     if (first === undefined || first[0] === 0) return undefined
     const leased = values.flatMap(([, token, ...content]) =>
       token === null ? [] : { token, row: contentFromValues(content as unknown as ContentValues) },
     )
-    if (leased.length === 0) return []
     leased.sort((left, right) => left.row.sequence - right.row.sequence)
     return yield* this.#delivered(queue, leased, leaseExpiresAt)
   }
@@ -210,6 +215,7 @@ export class PostgresMessages implements NativeMessages {
     leaseExpiresAt: number,
   ): Steps<readonly Delivery[]> {
     const tx = this.#tx
+    if (leased.length === 0) return []
     yield* countLeased(
       tx,
       queue,
@@ -241,6 +247,8 @@ export class PostgresMessages implements NativeMessages {
       queue.name,
       now,
     )
+    // The one that was claimed, and the one before that.
+    this.#tx.deadRows += 2 * rows.length
     return new Set(rows.map(([sequence]) => sequence))
   }
 }

@@ -29,6 +29,7 @@ import {
   type Transaction,
   type View,
 } from '../../../engine/transaction.ts'
+import type { ClaimHorizon } from './claim-horizon.ts'
 import { type CommitMark, commitMarks, markSql } from './commit-mark.ts'
 import type { Connection } from './connections.ts'
 import { PostgresMessages } from './native-messages.ts'
@@ -86,6 +87,8 @@ export interface StoreFacts {
   readonly schema: string
   /** Numbers that this process has taken ahead. */
   readonly block: SequenceBlock
+  /** Where claims of this process start. */
+  readonly horizon: ClaimHorizon
   open(text: string): string
 }
 
@@ -169,6 +172,8 @@ export interface CommitPlace extends CommitMark {
 
 export class PostgresTransaction extends PostgresView implements Transaction {
   readonly messages: PostgresMessages = new PostgresMessages(this)
+  /** Rows that this transaction has left behind. */
+  deadRows = 0
   /** Queues, by name, that gained a ready message. */
   readonly gained: Set<string> = new Set()
   /** Queues, by name, in which something changed. */
@@ -195,6 +200,10 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     this.#clock = moment.clock
     this.#version = moment.cache.version
     this.place = place
+  }
+
+  get horizon(): ClaimHorizon {
+    return this.facts.horizon
   }
 
   get hasChangedQueues(): boolean {

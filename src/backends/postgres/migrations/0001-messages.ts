@@ -92,6 +92,10 @@ CREATE TABLE message (
   expires_at BIGINT,
   delayed_until BIGINT,
   limit_keys TEXT COLLATE "C"
+) WITH (
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 100000,
+  autovacuum_vacuum_cost_delay = 0
 );
 
 CREATE TABLE message_body (
