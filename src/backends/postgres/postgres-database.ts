@@ -27,7 +27,7 @@ import {
 import { type Connection, Connections } from './driver/connections.ts'
 import { drive } from './driver/drive.ts'
 import { isOutdated, isUnreachable, Outdated, storageError } from './driver/faults.ts'
-import { GroupWriter, patienceMs } from './driver/group-writer.ts'
+import { GroupWriter, type GroupWriterOptions } from './driver/group-writer.ts'
 import { migrate, namesOfSchema } from './driver/migrate.ts'
 import { Notifications } from './driver/notifications.ts'
 import { quotedName } from './driver/quoted-name.ts'
@@ -70,6 +70,8 @@ export interface PostgresDatabaseOptions {
   readonly opening: ContentOpening
   /** Creates the schema if it does not exist. */
   readonly create: boolean
+  /** How long calls wait for a server that cannot be reached before they fail. */
+  readonly patienceMs: number
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
 
@@ -98,7 +100,7 @@ export class PostgresDatabase implements Database {
     this.#options = options
     this.#connections = connections
     this.#facts = facts
-    const { ports, usesPortsTime = false, onClockChange, opening } = options
+    const { ports, usesPortsTime = false, onClockChange, opening, patienceMs } = options
     this.#head = new StoreHead({ ports, usesPortsTime, onClockChange, keyIds: opening.keyIds })
     this.#notifications = new Notifications({
       ports,
@@ -114,7 +116,8 @@ export class PostgresDatabase implements Database {
     })
     const all = lanes.map((lane, index) => {
       const series = new CommitSeries(firstSeries + index, (firstSeries + index) % slots)
-      const writer = new GroupWriter({ ports, transact: (run) => this.#transact(series, run) })
+      const transact: GroupWriterOptions['transact'] = (run) => this.#transact(series, run)
+      const writer = new GroupWriter({ ports, patienceMs, transact })
       return { lane, series, writer }
     })
     this.#series = all.map(({ series }) => series)
@@ -136,7 +139,7 @@ export class PostgresDatabase implements Database {
     const connections = new Connections(pool, texts, { isOwn: ownsPool })
     const connection = await connections.connect()
     try {
-      await migrate(connection, { schema, create })
+      await migrate(connection, { schema, create, timers: ports.timers })
       refuseMissingKeys(await connection.rows(keyIds, []), opening.keyIds)
       texts.prepares = await connection.isDirect()
       const [row] = await connection.rows<OpeningRow>(readOpening, [])
@@ -341,7 +344,7 @@ export class PostgresDatabase implements Database {
 
   /** Finds out what became of a commit, as soon as the server can be reached. */
   async #hasCommitted({ place }: PostgresTransaction): Promise<boolean> {
-    const { ports } = this.#options
+    const { ports, patienceMs } = this.#options
     const startedMs = ports.clock.monotonic()
     for (;;) {
       const won = await this.#settledMark(place).catch(() => undefined)
