@@ -129,6 +129,7 @@ export const errorCodes = {
     retryable: false,
     message: 'The store was written by a newer version of Millrace. Upgrade Millrace to open it.',
   },
+  store_not_found: { retryable: false, message: 'The store does not exist.' },
   store_unusable: {
     retryable: false,
     message: 'The store cannot be opened in this directory or database.',

@@ -16,6 +16,7 @@ import type { Transaction, View } from '../../engine/transaction.ts'
 import type { Backup, BackupReport, Delivery, OtherThread, Receive, WhenReady } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type { ContentOpening } from '../store.ts'
+import { backupRefused } from './backup-advice.ts'
 import { postgresCapabilities } from './capabilities.ts'
 import { ClaimHorizon } from './driver/claim-horizon.ts'
 import {
@@ -234,8 +235,9 @@ export class PostgresDatabase implements Database {
     return this.add((tx) => new Answer(tx.wroteRow()))
   }
 
-  backup(_request: Backup): Promise<BackupReport> {
-    return Promise.reject(new MillraceError('unsupported'))
+  backup({ file }: Backup): Promise<BackupReport> {
+    const { pool: database, schema } = this.#options
+    return Promise.reject(backupRefused({ database, schema }, file))
   }
 
   close(): Promise<void> {

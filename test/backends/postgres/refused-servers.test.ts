@@ -60,10 +60,7 @@ interface Refusal {
   readonly busyTimeoutMs?: number
 }
 
-async function assertRefused(
-  store: string,
-  { code, message, ...options }: Refusal,
-): Promise<void> {
+async function assertRefused(store: string, { code, message, ...options }: Refusal): Promise<void> {
   await assert.rejects(openBackend({ store, create: true, ...options }), (error: unknown) => {
     assert.ok(error instanceof MillraceError, inspect(error))
     assert.match(error.message, message)

@@ -36,7 +36,7 @@ export async function migrate(connection: Connection, wanted: SchemaToMigrate): 
   const facts = await readFacts(connection, schema)
   if (!facts.is_store && !create) {
     const place = `the schema ${quotedName(schema)} of the database ${quotedName(facts.database)}`
-    throw unusable(`There is no store in ${place}.`)
+    throw new MillraceError('store_not_found', { message: `There is no store in ${place}.` })
   }
   const version = await readVersion(connection, { schema, facts })
   for (let tries = 1; version < migrations.length; tries += 1) {
