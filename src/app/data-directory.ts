@@ -51,7 +51,7 @@ export async function existingDataDirectory(directory: string): Promise<DataDire
       throw new MillraceError('store_unusable', { message, cause })
     }
   }
-  throw new MillraceError('store_unusable', { message: `There is no store in ${path}.` })
+  throw new MillraceError('store_not_found', { message: `There is no store in ${path}.` })
 }
 
 /** Removes created directories that are still empty. */

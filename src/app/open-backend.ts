@@ -4,6 +4,7 @@
  */
 import type { Backend, Backup, BackupReport } from '../backends/backend.ts'
 import type { Store, StoreOpening } from '../backends/store.ts'
+import { isRefused } from '../core/millrace-error.ts'
 import { systemPorts } from '../core/ports.ts'
 import { isFolder } from './chosen-store.ts'
 import {
@@ -54,25 +55,38 @@ function opened(store: Omit<OpenedBackend, typeof Symbol.asyncDispose>): OpenedB
   return { ...store, [Symbol.asyncDispose]: () => store.backend.close() }
 }
 
-/** Whether the directory contains a store. */
-export async function hasStore(directory: string): Promise<boolean> {
-  return existingDataDirectory(directory).then(
-    () => true,
-    () => false,
-  )
+/** Whether a store exists: in the folder, or in the database. */
+export async function hasStore(store: string): Promise<boolean> {
+  if (isFolder(store)) {
+    return existingDataDirectory(store).then(
+      () => true,
+      () => false,
+    )
+  }
+  try {
+    await using _store = await openBackend({ store })
+    return true
+  } catch (error) {
+    if (isRefused(error, 'store_not_found')) return false
+    throw error
+  }
 }
 
 export interface RestoreOptions extends Pick<Backup, 'onProgress' | 'signal'> {
-  /** A directory without a store. */
-  readonly data: string
+  /** A directory without a store. Databases are restored by their own tools. */
+  readonly store: string
   /** The file of the backup. */
   readonly from: string
 }
 
 /** Creates a store from a backup. */
 export async function restoreBackend(options: RestoreOptions): Promise<BackupReport> {
-  const { data, ...others } = options
-  const { file, made } = await prepareDataDirectory(data)
+  const { store, ...others } = options
+  if (!isFolder(store)) {
+    const { restoreRefused } = await import('../backends/postgres/backup-advice.ts')
+    throw restoreRefused(store, options.from)
+  }
+  const { file, made } = await prepareDataDirectory(store)
   try {
     const { restoreStore } = await import('../backends/sqlite/backup/backup.ts')
     return await restoreStore({ ...others, to: file, ids: systemPorts.ids })

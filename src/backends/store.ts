@@ -11,7 +11,7 @@ export interface Store {
 
 export interface StoreOpening {
   readonly ports: Ports
-  /** Creates the store if it does not exist. Otherwise `open` rejects with `store_unusable`. */
+  /** Creates the store if it does not exist. Otherwise `open` rejects with `store_not_found`. */
   readonly create: boolean
   /** Seals content before it reaches the store. Default: none. */
   readonly sealing?: Sealing

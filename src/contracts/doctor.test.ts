@@ -138,6 +138,7 @@ describe('the doctor', () => {
         consumers: [{ ...worker, batchingWindowMs: 1_000, timeoutMs: 20_000 }],
       },
     ],
+    ['backups-by-database', { ...healthy, store: { name: 'postgres', backups: false } }],
   ])('finds %s, and nothing else', (rule, resolved) => {
     assert.deepEqual([...new Set(examine(resolved).map((finding) => finding.rule))], [rule])
   })

@@ -5,9 +5,10 @@
 import { consumerRules } from './doctor-consumer-rules.ts'
 import { queueRules } from './doctor-queue-rules.ts'
 import type { DoctorRule, Finding, Severity } from './doctor-rule.ts'
+import { storeRules } from './doctor-store-rules.ts'
 import { type ExaminedQueues, factsOf } from './examined-facts.ts'
 
-export const doctorRules: readonly DoctorRule[] = [...queueRules, ...consumerRules]
+export const doctorRules: readonly DoctorRule[] = [...queueRules, ...consumerRules, ...storeRules]
 
 const order: readonly Severity[] = ['error', 'warning', 'hint']
 

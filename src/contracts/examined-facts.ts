@@ -7,6 +7,15 @@ export interface ExaminedQueues {
   readonly queues: readonly ExaminedQueue[]
   /** Functions that queues invoke, as on Lambda. */
   readonly consumers: readonly ExaminedConsumer[]
+  /** The store that has the queues. Absent if they are only declared. */
+  readonly store?: ExaminedStore
+}
+
+export interface ExaminedStore {
+  /** The kind of store: `postgres`. */
+  readonly name: string
+  /** Whether Millrace can copy it. */
+  readonly backups: boolean
 }
 
 export interface ExaminedQueue {
@@ -45,6 +54,7 @@ export interface ExaminedPlace {
 export interface ExaminedFacts {
   readonly queues: readonly QueueFacts[]
   readonly consumers: readonly ConsumerFacts[]
+  readonly store: ExaminedStore | undefined
 }
 
 export interface QueueFacts {
@@ -71,7 +81,7 @@ export interface ConsumerFacts {
 /** Spread into an observation. */
 export type Placed = { readonly at: ExaminedPlace } | Record<never, never>
 
-export function factsOf({ queues, consumers }: ExaminedQueues): ExaminedFacts {
+export function factsOf({ queues, consumers, store }: ExaminedQueues): ExaminedFacts {
   const byName = new Map<string, QueueFacts>()
   for (const queue of queues) {
     const sources = queues.filter(
@@ -100,6 +110,7 @@ export function factsOf({ queues, consumers }: ExaminedQueues): ExaminedFacts {
       queue: byName.get(consumer.queue),
       place: placed(consumer.at),
     })),
+    store,
   }
 }
 

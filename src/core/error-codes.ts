@@ -114,24 +114,25 @@ export const errorCodes = {
   store_full: { retryable: true, message: 'The disk that holds the store is full.' },
   store_failed: {
     retryable: true,
-    message: 'The store could not write to disk. The operation had no effect.',
+    message: 'The store could not write. The operation had no effect.',
   },
   store_corrupt: {
     retryable: false,
     message:
-      'The store file is damaged. Restore a backup, or move the file away to start with an empty store.',
+      'The store is damaged. Restore a backup, or move the file away to start with an empty store.',
   },
   store_foreign: {
     retryable: false,
-    message: 'The file is not a Millrace store. Choose another path, or move the file away.',
+    message: 'The file or schema is not a Millrace store. Choose another one, or move it away.',
   },
   store_too_new: {
     retryable: false,
     message: 'The store was written by a newer version of Millrace. Upgrade Millrace to open it.',
   },
+  store_not_found: { retryable: false, message: 'The store does not exist.' },
   store_unusable: {
     retryable: false,
-    message: 'The store cannot be opened in this directory.',
+    message: 'The store cannot be opened in this directory or database.',
   },
   encryption_key_missing: {
     retryable: false,

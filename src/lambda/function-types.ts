@@ -1,5 +1,6 @@
 /** The types of functions: their handlers, by the queue that feeds them, and what handlers are called with. */
 import type { Backend } from '../backends/backend.ts'
+import type { Store } from '../backends/store.ts'
 import type { TriggersQueue } from '../contracts/collector-declaration.ts'
 import type { App } from '../contracts/define-app.ts'
 import type { JobOutput, JobsQueue, JobTypeName } from '../contracts/jobs-declaration.ts'
@@ -68,17 +69,19 @@ type WithRecord<Handler> = Handler extends (
 
 /** The store that a function opens when its first batch arrives, and keeps open. */
 export interface FunctionStore {
-  /** The folder of the embedded store. It must exist. Default: MILLRACE_DATA. */
+  /** A store, the URL of a Postgres database, or a folder. It must exist. Default: MILLRACE_STORE. */
+  readonly store?: Store | string
+  /** The folder of the embedded store, instead of `store`. Default: MILLRACE_DATA. */
   readonly data?: string
   /** Part of the names of the queues. Default: MILLRACE_STAGE, the app's own `stage`, or `dev`. */
   readonly stage?: string
-  /** A backend instead of the embedded store. The program that opened it must close it. */
+  /** An open backend instead of a store. The program that opened it must close it. */
   readonly backend?: Backend
   /** Gets the lines of `context.log`. Default: the console, as JSON. */
   readonly log?: Logger
   /** Clock, timers, randomness and ids. Default: those of the system. */
   readonly ports?: Ports
-  /** How long a call waits for other processes that write to the store. Default 1m. */
+  /** The same as for `open`. */
   readonly busyTimeout?: Duration
 }
 

@@ -40,7 +40,7 @@ export interface LambdaHandlerOptions {
 }
 
 export interface StoreHandlerOptions extends LambdaHandlerOptions {
-  /** The store of the app. `true`: the folder in MILLRACE_DATA, which `millrace dev` sets. */
+  /** The store of the app. `true`: the one in MILLRACE_STORE or MILLRACE_DATA, which `millrace dev` sets. */
   readonly store: true | FunctionStore
 }
 

@@ -2,6 +2,7 @@
  * Opens the store of a function: the parts of a worker that run a delivery, without the loop that claims and
  * without maintenance. Like a function on AWS, it creates and changes no queue.
  */
+import { givenStore } from '../app/chosen-store.ts'
 import { openBackend } from '../app/open-backend.ts'
 import { contextOf } from '../app/open-worker.ts'
 import type { Backend } from '../backends/backend.ts'
@@ -53,6 +54,7 @@ export interface RunningRecord {
 }
 
 const storeOptions: OptionNames<FunctionStore> = {
+  store: true,
   data: true,
   stage: true,
   backend: true,
@@ -120,19 +122,20 @@ export async function openStore(
 }
 
 async function backendOf(
-  { backend, data = process.env['MILLRACE_DATA'], busyTimeout }: FunctionStore,
+  { backend, busyTimeout, ...choice }: FunctionStore,
   ports: Ports,
 ): Promise<Backend> {
   if (backend !== undefined) return backend
-  if (data === undefined || data === '') {
+  const store = givenStore(choice, process.env)
+  if (store === undefined) {
     throw new MillraceError('unsupported', {
       message:
-        'The function has no store: MILLRACE_DATA is not set. `millrace dev` sets it. Elsewhere, pass ' +
-        'store: { data } with the folder of a store that this function can reach.',
+        'The function has no store: neither MILLRACE_STORE nor MILLRACE_DATA is set. `millrace dev` sets ' +
+        'one of them. Elsewhere, pass store: { store } with a URL, or a folder that this function can reach.',
     })
   }
   const timeout = busyTimeout && { busyTimeoutMs: durationMs(busyTimeout, 'store.busyTimeout') }
-  return (await openBackend({ store: data, ports, ...timeout })).backend
+  return (await openBackend({ store, ports, ...timeout })).backend
 }
 
 function missingQueue(name: string, stage: string): MillraceError {

@@ -3,6 +3,8 @@
  * and the functions that consume them are run.
  */
 import { dirname, relative, resolve } from 'node:path'
+import { chosenStore } from '../app/chosen-store.ts'
+import type { Store } from '../backends/store.ts'
 import { describeMissingFile } from '../core/handler-extensions.ts'
 import { isRefused, MillraceError } from '../core/millrace-error.ts'
 import type { Logger } from '../observability/logger.ts'
@@ -53,7 +55,7 @@ export class DevStacks {
       region: place.region,
       account: place.account,
       endpoint: server.url,
-      ...(server.data !== null && { data: server.data }),
+      ...storeOfFunctions(server, chosenStore(options, place.environment)),
       ...(stage !== undefined && { stage }),
       hostEnvironment: { ...place.environment, ...signingVariables(options) },
       ...(log !== undefined && { log }),
@@ -175,6 +177,15 @@ export class DevStacks {
   #tell(problems: readonly TemplateProblem[]): void {
     if (problems.length > 0) this.#setup.options.onProblems?.(problems)
   }
+}
+
+/** Functions run in threads, and open the store themselves. A store that is not named by a text is out of reach. */
+function storeOfFunctions(
+  { data }: RunningServer,
+  chosen: Store | string,
+): { readonly store: string } | undefined {
+  if (data !== null) return { store: data }
+  return typeof chosen === 'string' ? { store: chosen } : undefined
 }
 
 /** All three variables, because the session token of another key would not match. */

@@ -155,9 +155,11 @@ export async function serveWith(
     })
     closing.unshift(() => listener.close())
     const { promise: lost, resolve: onLoss } = Promise.withResolvers<MillraceError>()
-    const watch = watchLoss(backend, ports, onLoss)
-    watch.start()
-    closing.unshift(() => watch.stop())
+    if (directory !== null) {
+      const watch = watchLoss(backend, ports, onLoss)
+      watch.start()
+      closing.unshift(() => watch.stop())
+    }
     let stopped: Promise<void> | undefined
     return {
       host: listener.host,

@@ -29,9 +29,9 @@ export async function examineSource(
   return { findings: examineApp(resolveQueues(app, stage)), problems }
 }
 
-/** Examines the present queues, with the facts of the recorded stacks. */
+/** Examines the store and its queues, with the facts of the recorded stacks. */
 export async function examineStore(
-  backend: Pick<Backend, 'listQueues' | 'stacks'>,
+  backend: Pick<Backend, 'listQueues' | 'stacks' | 'capabilities'>,
 ): Promise<Examination> {
   const recorded = await recordedStacks(backend)
   const stacks = recorded.map((stack) => examinedStack(withEnvironments(stack)))
@@ -44,7 +44,8 @@ export async function examineStore(
     ({ name, settings }): ExaminedQueue => ({ ...declared.get(name), name, settings }),
   )
   const consumers = stacks.flatMap((stack) => stack.consumers)
-  return { findings: examine({ queues, consumers }), problems: [] }
+  const { capabilities: store } = backend
+  return { findings: examine({ queues, consumers, store }), problems: [] }
 }
 
 /** Environments are not recorded, and the doctor does not need them. */

@@ -241,7 +241,7 @@ describe('a claim that fails', () => {
       message: 'work could not be claimed',
       fields: {
         queue: 'basic',
-        error: 'The store could not write to disk. The operation had no effect.',
+        error: 'The store could not write. The operation had no effect.',
         retry_in_ms: 250,
       },
     })

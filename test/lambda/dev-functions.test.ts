@@ -5,6 +5,7 @@ import { describe, onTestFinished, test } from 'vitest'
 import { open } from '../../src/index.ts'
 import type { InvocationReport } from '../../src/server/dev.ts'
 import { type RunningDev, startDev } from '../../src/server.ts'
+import { freshDatabase } from '../services/fresh-database.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { press } from './press/app.ts'
 
@@ -12,34 +13,44 @@ const file = (name: string): string => fileURLToPath(new URL(`press/${name}`, im
 
 interface Press {
   readonly dev: RunningDev
-  readonly data: string
+  readonly store: string
   readonly lines: readonly string[]
   readonly reports: readonly InvocationReport[]
 }
 
-async function startPress(): Promise<Press> {
+async function newFolder(): Promise<string> {
   const folder = await temporaryFolder('press')
+  onTestFinished(() => folder.remove())
+  return folder.path
+}
+
+async function newDatabase(): Promise<string> {
+  return (await freshDatabase()).url
+}
+
+async function startPress(newStore: () => Promise<string>): Promise<Press> {
+  const store = await newStore()
   const lines: string[] = []
   const reports: InvocationReport[] = []
   const dev = await startDev({
     templates: [file('app.ts'), file('serverless.yml')],
-    data: folder.path,
+    store,
     port: 0,
     environment: { PATH: process.env['PATH'] },
     onLogLine: ({ text }) => void lines.push(text),
     onInvocation: (report) => void reports.push(report),
   })
-  onTestFinished(async () => {
-    await dev.stop()
-    await folder.remove()
-  })
-  return { dev, data: folder.path, lines, reports }
+  onTestFinished(() => dev.stop())
+  return { dev, store, lines, reports }
 }
 
-describe('a function with a store', () => {
+describe.each([
+  ['in a folder', newFolder],
+  ['on Postgres', newDatabase],
+])('a function with a store %s', (_place, newStore) => {
   test('opens a flow, retries a unit with backoff, and the last unit finalizes', async () => {
-    const { data, lines, reports } = await startPress()
-    await using mill = await open(press, { data, onNotice: () => undefined })
+    const { store, lines, reports } = await startPress(newStore)
+    await using mill = await open(press, { store, onNotice: () => undefined })
     await mill.queues.books.send({ book: 'b', pages: 3 })
     const [bound] = await mill.queues.bound.receive({ wait: '20s' })
     assert.deepEqual(bound?.message, { book: 'b' }, lines.join('\n'))
@@ -53,8 +64,8 @@ describe('a function with a store', () => {
   })
 
   test('completes a job with its result', async () => {
-    const { data } = await startPress()
-    await using mill = await open(press, { data, onNotice: () => undefined })
+    const { store } = await startPress(newStore)
+    await using mill = await open(press, { store, onNotice: () => undefined })
     const { id } = await mill.jobs.enqueue('work', 'PRINT', { copies: 2 })
     const job = await mill.jobs.waitFor(id, { timeout: '2m' })
     assert.deepEqual([job.status, job.result], ['completed', { sheets: 4 }])

@@ -331,7 +331,7 @@ describe('the time of the function', () => {
 
 describe('a function that cannot use its store', () => {
   test.each<readonly [string, (shop: Shop) => StoreHandlerOptions, RegExp]>([
-    ['without a folder', () => ({ store: true }), /MILLRACE_DATA is not set/],
+    ['without a store', () => ({ store: true }), /neither MILLRACE_STORE nor MILLRACE_DATA is set/],
     [
       'with the queues of another stage',
       ({ backend }) => ({ store: { backend, stage: 'prod' } }),

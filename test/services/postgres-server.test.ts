@@ -38,6 +38,16 @@ describe('a Postgres server for tests', () => {
     assert.deepEqual(await query(server.url('postgres'), 'TABLE kept'), [{ value: 1 }])
   })
 
+  test('can be started as a replica, which refuses to write', async () => {
+    await using server = await startPostgresServer()
+    const url = server.url('postgres')
+    await query(url, 'CREATE TABLE kept AS SELECT 1 AS value')
+    await server.stop('fast')
+    await server.startAsReplica()
+    assert.deepEqual(await query(url, 'TABLE kept'), [{ value: 1 }])
+    await assert.rejects(query(url, 'DELETE FROM kept'), { code: '25006' })
+  })
+
   test('sorts text like most servers in production', async () => {
     await using server = await startPostgresServer()
     const rows = await query(server.url('postgres'), `SELECT 'a' < 'B' AS "isFirst"`)

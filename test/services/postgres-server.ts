@@ -19,6 +19,10 @@ export interface PostgresOptions {
   /** How text is sorted. Default: `en-US`, because most servers in production do not sort by bytes. */
   readonly collation?: 'en-US' | 'C'
   readonly settings?: PostgresSettings
+  /** The text of pg_hba.conf: who may connect, and how. Default: everyone, without a password. */
+  readonly access?: string
+  /** Offers TLS with this certificate and its key, in PEM. Default: no TLS. */
+  readonly tls?: { readonly certificate: string; readonly key: string }
 }
 
 export type PostgresSettings = Readonly<Record<string, string>>
@@ -36,6 +40,8 @@ export interface PostgresServer {
   stop(mode: StopMode): Promise<void>
   /** Starts a stopped server on the same data and port. */
   start(): Promise<void>
+  /** The same, as a replica: it can be read, and refuses to write. */
+  startAsReplica(): Promise<void>
   /** Stops the server and removes its data. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -57,6 +63,8 @@ export async function startPostgresServer({
   durable = false,
   collation = 'en-US',
   settings = {},
+  access,
+  tls,
 }: PostgresOptions = {}): Promise<PostgresServer> {
   const programs = postgresPrograms()
   const port = await freePort()
@@ -66,6 +74,7 @@ export async function startPostgresServer({
     stopSignal: signals.fast,
   })
   const data = join(shell.folder, 'data')
+  const file = (name: string, text: string): string => shell.writeFile({ name, text })
   const command = [
     ...[join(programs, 'postgres'), '-D', data],
     ...Object.entries({
@@ -74,13 +83,19 @@ export async function startPostgresServer({
       unix_socket_directories: shell.folder,
       max_connections: '200',
       ...(durable ? durableSettings : fastSettings),
+      ...(access !== undefined && { hba_file: file('access.conf', access) }),
+      ...(tls !== undefined && {
+        ssl: 'on',
+        ssl_cert_file: file('server.crt', tls.certificate),
+        ssl_key_file: file('server.key', tls.key),
+      }),
       ...settings,
     }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ]
   const start = (): Promise<void> =>
     shell.start({
       command,
-      ready: /database system is ready to accept connections/,
+      ready: /database system is ready to accept (?:read-only )?connections/,
       // A client that connects too early is refused as "FATAL: the database system is starting up".
       failed: /(?:FATAL|PANIC):(?! *the database system is)|aborting startup/,
     })
@@ -101,6 +116,10 @@ export async function startPostgresServer({
       createDatabase({ server: url('postgres'), name, ...options }),
     stop: (mode) => shell.stop(signals[mode]),
     start,
+    startAsReplica: async () => {
+      shell.writeFile({ name: 'data/standby.signal', text: '' })
+      await start()
+    },
     close: () => shell.close(),
     [Symbol.asyncDispose]: () => shell.close(),
   }

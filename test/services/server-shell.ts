@@ -71,7 +71,8 @@ export class ServerShell {
   /** Writes a file that the server can read, and returns its path. */
   writeFile({ name, text }: { readonly name: string; readonly text: string }): string {
     const file = join(this.folder, name)
-    writeFileSync(file, text)
+    // Only the server may read the key of a certificate.
+    writeFileSync(file, text, { mode: 0o600 })
     this.#own(file)
     return file
   }

@@ -6,7 +6,8 @@ import type { Backend } from '../backend.ts'
 import { checkedBackend } from '../checked-backend.ts'
 import { nothingSealed, type StoreOpening } from '../store.ts'
 import type { AnyPool } from './any-pool.ts'
-import { storageError } from './driver/faults.ts'
+import { openingError } from './opening-error.ts'
+import { placeOf } from './place.ts'
 import { PostgresDatabase } from './postgres-database.ts'
 
 export interface PostgresOptions extends Partial<StoreOpening> {
@@ -29,7 +30,7 @@ export interface OpenedPostgres {
 
 export async function openPostgres(options: PostgresOptions): Promise<OpenedPostgres> {
   const { schema = 'millrace', ports = systemPorts, usesPortsTime = false } = options
-  const { create = true, sealing, onClockChange } = options
+  const { create = true, sealing, onClockChange, busyTimeoutMs = 15_000 } = options
   const ownsPool = options.pool === undefined
   const pool = ownsPool ? newPool(options) : (options.pool as pg.Pool)
   try {
@@ -42,6 +43,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
       usesPortsTime,
       opening: sealing ?? nothingSealed,
       create,
+      patienceMs: busyTimeoutMs,
       onClockChange,
     })
     const backend = engineBackend(database)
@@ -51,19 +53,32 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
     }
   } catch (error) {
     if (ownsPool && !pool.ended) await pool.end()
-    throw storageError(error)
+    throw openingError(error, placeOf(options.pool ?? options.url ?? ''))
   }
 }
 
-function newPool({ url, connections = 10 }: PostgresOptions): pg.Pool {
+function newPool({ url, connections = 10, busyTimeoutMs }: PostgresOptions): pg.Pool {
   const names = { fallback_application_name: 'millrace' }
   return new pg.Pool({
     connectionString: url,
     max: connections,
     keepAlive: true,
     pipeline: true,
+    Client: clientWith(Math.min(connectTimeoutMs, busyTimeoutMs ?? connectTimeoutMs)),
     ...names,
   })
+}
+
+/** How long the server may take to accept a connection. */
+const connectTimeoutMs = 10_000
+
+/** The option of the pool would also limit how long calls wait for a connection that is in use. */
+function clientWith(connectionTimeoutMillis: number): new () => pg.Client {
+  return class extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super({ ...config, connectionTimeoutMillis })
+    }
+  }
 }
 
 /** A connection of its own, made as the pool makes those it lends. */

@@ -16,6 +16,7 @@ import type { Transaction, View } from '../../engine/transaction.ts'
 import type { Backup, BackupReport, Delivery, OtherThread, Receive, WhenReady } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type { ContentOpening } from '../store.ts'
+import { backupRefused } from './backup-advice.ts'
 import { postgresCapabilities } from './capabilities.ts'
 import { CallerTransactions } from './driver/caller-transactions.ts'
 import { ClaimHorizon } from './driver/claim-horizon.ts'
@@ -28,7 +29,7 @@ import {
 import { type Connection, Connections } from './driver/connections.ts'
 import { drive } from './driver/drive.ts'
 import { isOutdated, isUnreachable, Outdated, storageError } from './driver/faults.ts'
-import { GroupWriter, patienceMs } from './driver/group-writer.ts'
+import { GroupWriter, type GroupWriterOptions } from './driver/group-writer.ts'
 import { migrate, namesOfSchema } from './driver/migrate.ts'
 import { Notifications } from './driver/notifications.ts'
 import { quotedName } from './driver/quoted-name.ts'
@@ -72,6 +73,8 @@ export interface PostgresDatabaseOptions {
   readonly opening: ContentOpening
   /** Creates the schema if it does not exist. */
   readonly create: boolean
+  /** How long calls wait for a server that cannot be reached before they fail. */
+  readonly patienceMs: number
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
 
@@ -102,7 +105,7 @@ export class PostgresDatabase implements Database {
     this.#options = options
     this.#connections = connections
     this.#facts = facts
-    const { ports, usesPortsTime = false, onClockChange, opening } = options
+    const { ports, usesPortsTime = false, onClockChange, opening, patienceMs } = options
     this.#head = new StoreHead({ ports, usesPortsTime, onClockChange, keyIds: opening.keyIds })
     const channel = `millrace:${options.schema}`
     this.#notifications = new Notifications({
@@ -127,7 +130,8 @@ export class PostgresDatabase implements Database {
     })
     const all = lanes.map((lane, index) => {
       const series = new CommitSeries(firstSeries + index, (firstSeries + index) % slots)
-      const writer = new GroupWriter({ ports, transact: (run) => this.#transact(series, run) })
+      const transact: GroupWriterOptions['transact'] = (run) => this.#transact(series, run)
+      const writer = new GroupWriter({ ports, patienceMs, transact })
       return { lane, series, writer }
     })
     this.#series = all.map(({ series }) => series)
@@ -149,7 +153,7 @@ export class PostgresDatabase implements Database {
     const connections = new Connections(pool, texts, { isOwn: ownsPool })
     const connection = await connections.connect()
     try {
-      await migrate(connection, { schema, create })
+      await migrate(connection, { schema, create, timers: ports.timers })
       refuseMissingKeys(await connection.rows(keyIds, []), opening.keyIds)
       texts.prepares = await connection.isDirect()
       const [row] = await connection.rows<OpeningRow>(readOpening, [])
@@ -245,8 +249,9 @@ export class PostgresDatabase implements Database {
     return this.add((tx) => new Answer(tx.wroteRow()))
   }
 
-  backup(_request: Backup): Promise<BackupReport> {
-    return Promise.reject(new MillraceError('unsupported'))
+  backup({ file }: Backup): Promise<BackupReport> {
+    const { pool: database, schema } = this.#options
+    return Promise.reject(backupRefused({ database, schema }, file))
   }
 
   close(): Promise<void> {
@@ -369,7 +374,7 @@ export class PostgresDatabase implements Database {
 
   /** Finds out what became of a commit, as soon as the server can be reached. */
   async #hasCommitted({ place }: PostgresTransaction): Promise<boolean> {
-    const { ports } = this.#options
+    const { ports, patienceMs } = this.#options
     const startedMs = ports.clock.monotonic()
     for (;;) {
       const won = await this.#settledMark(place).catch(() => undefined)

@@ -7,6 +7,7 @@ import { MillraceError } from '../../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../../core/options.ts'
 import type { Store } from '../store.ts'
 import { type AnyPool, poolOf } from './any-pool.ts'
+import { parsedUrl, placeOf } from './place.ts'
 
 export interface PostgresStoreOptions {
   /** The schema of the store. It is created if missing. Default: `millrace`. */
@@ -17,8 +18,8 @@ export interface PostgresStoreOptions {
 
 const storeOptions: OptionNames<PostgresStoreOptions> = { schema: true, connections: true }
 
-/** The name of a channel is `millrace:` and the schema, in 63 bytes. */
-const schemaBytesMax = 54
+/** The channel of a store is `millrace:` and the schema, in 63 characters. */
+const schemaPattern = /^(?!pg_)[a-z_][a-z0-9_-]{0,53}$/i
 
 const connectionsRange = { min: 1, max: 1_000, unit: 'connections' }
 
@@ -36,7 +37,7 @@ export function postgres(database: string | AnyPool, options: PostgresStoreOptio
   checkRange(violations, 'connections', connections, connectionsRange)
   if (violations.length > 0) throw MillraceError.invalid(violations)
   return {
-    place: `${pool === undefined ? withoutSecrets(address) : placeOfPool(pool)}, schema ${schema}`,
+    place: `${placeOf(pool ?? address)}, schema ${schema}`,
     async open(opening) {
       const { openPostgres } = await loaded()
       const at = pool === undefined ? { url: address } : { pool }
@@ -85,41 +86,8 @@ function invalidUrl(): MillraceError {
   return MillraceError.invalid([{ field: 'store', given: 'a URL that cannot be read', allowed }])
 }
 
-/** Undefined if it is not a URL of Postgres. A socket needs no host: `postgres://user@/database?host=/run`. */
-function parsedUrl(url: string): URL | undefined {
-  if (!/^postgres(?:ql)?:\/\//.test(url)) return undefined
-  return URL.parse(url) ?? URL.parse(url.replace('@/', '@localhost/')) ?? undefined
-}
-
-function withoutSecrets(url: string): string {
-  const { hostname = '', port = '', pathname = '', searchParams } = parsedUrl(url) ?? {}
-  const host = searchParams?.get('host') ?? hostname
-  return placeAt({ host, port, database: pathname.slice(1) })
-}
-
-interface Place {
-  readonly host?: string | undefined
-  readonly port?: string | number | undefined
-  readonly database?: string | undefined
-}
-
-function placeAt({ host, port, database }: Place): string {
-  return `postgres://${host || 'localhost'}${port ? `:${port}` : ''}/${database ?? ''}`
-}
-
-function placeOfPool(pool: AnyPool): string {
-  const { options = {} } = pool as { options?: Place & { readonly connectionString?: string } }
-  const { connectionString } = options
-  return connectionString === undefined ? placeAt(options) : withoutSecrets(connectionString)
-}
-
 function checkSchema(into: Violations, schema: unknown): void {
-  const isName =
-    typeof schema === 'string' &&
-    schema !== '' &&
-    !schema.includes('\0') &&
-    new TextEncoder().encode(schema).length <= schemaBytesMax
-  if (isName && !/^(?:pg_|information_schema$)/.test(schema)) return
-  const allowed = `a name of 1 to ${schemaBytesMax} bytes that does not begin with pg_`
+  if (typeof schema === 'string' && schemaPattern.test(schema)) return
+  const allowed = '1 to 54 letters, digits, _ and -, beginning with a letter or _, and not with pg_'
   into.push({ field: 'schema', given: describeGiven(schema), allowed })
 }

@@ -108,8 +108,10 @@ async function queueNames(
   words: readonly string[],
   { environment, platform }: Shell,
 ): Promise<readonly string[]> {
-  const at = words.indexOf('--data')
-  const named = (at >= 0 && words[at + 1]) || environment['MILLRACE_DATA']
+  const after = (flag: string): string | undefined =>
+    words.includes(flag) ? words[words.indexOf(flag) + 1] : undefined
+  const { MILLRACE_STORE, MILLRACE_DATA } = environment
+  const named = after('--store') || after('--data') || MILLRACE_STORE || MILLRACE_DATA
   try {
     const { openBackend } = await platform.stores()
     await using store = await openBackend({ store: named || serverDefaults.data })

@@ -57,7 +57,7 @@ async function dev(call: Call<DevFlags>, named: readonly string[]): Promise<void
     environment,
     host: flags.host,
     port: flags.port,
-    data: flags.data,
+    store: flags.store,
     log: await logOn(flags.log),
     cooldowns: flags.cooldowns,
     ...place,

@@ -4,12 +4,11 @@ import { serverDefaults } from '../../core/server-defaults.ts'
 import type { LogLevel } from './log-on.ts'
 import { wholeNumberIn } from './option-values.ts'
 import { addPlaceOptions } from './stack-options.ts'
-import { dataOption } from './store-command.ts'
+import { addStoreOptions, type StoreChoice } from './store-options.ts'
 
-export interface ListenFlags {
+export interface ListenFlags extends StoreChoice {
   readonly host: string
   readonly port: number
-  readonly data: string
   readonly cooldowns: boolean
   readonly log: LogLevel
 }
@@ -33,7 +32,9 @@ export function addListenOptions(command: Command): Command {
         .default(port)
         .argParser((text) => (text === '' ? port : parsePort(text))),
     )
-    .addOption(dataOption())
-    .option('--no-cooldowns', 'allow queues to be recreated or purged again at once, unlike AWS')
+  addStoreOptions(command).option(
+    '--no-cooldowns',
+    'allow queues to be recreated or purged again at once, unlike AWS',
+  )
   return addPlaceOptions(command)
 }

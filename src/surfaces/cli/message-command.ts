@@ -9,7 +9,8 @@ import { deleteMessages, receiveMessages } from './message-receive.ts'
 import { sendMessage } from './message-send.ts'
 import { durationIn, oneOf, webAddress, wholeNumberIn } from './option-values.ts'
 import type { Shell } from './shell.ts'
-import { dataOption, newCommand, run, storeCommand } from './store-command.ts'
+import { newCommand, run, storeCommand } from './store-command.ts'
+import { addStoreOptions } from './store-options.ts'
 
 export const peekStates = ['ready', 'leased', 'delayed'] as const
 
@@ -123,8 +124,7 @@ function tailCommand(parent: Command): Command {
       'message tail orders --forward-to http://127.0.0.1:3000/hook',
     ],
   })
-  return command
-    .addOption(dataOption())
+  return addStoreOptions(command)
     .option('--from-start', 'start with the messages that are already in the queue')
     .option(
       '--forward-to <url>',

@@ -10,6 +10,7 @@ import { forwardQueue } from './message-forward.ts'
 import { type MessageFlags, printMessage, printMessages } from './message-sheet.ts'
 import type { Shell } from './shell.ts'
 import { type Call, inStore, type StoreFlags } from './store-command.ts'
+import type { StoreChoice } from './store-options.ts'
 
 interface PeekFlags extends StoreFlags, MessageFlags, RevealFlags {
   readonly state: MessageState
@@ -17,7 +18,7 @@ interface PeekFlags extends StoreFlags, MessageFlags, RevealFlags {
   readonly after?: string
 }
 
-export interface TailFlags extends Pick<StoreFlags, 'data'>, MessageFlags, RevealFlags {
+export interface TailFlags extends StoreChoice, MessageFlags, RevealFlags {
   readonly fromStart?: true
   readonly forwardTo?: string
 }

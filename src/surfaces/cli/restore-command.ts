@@ -1,5 +1,6 @@
 /** `millrace restore`: creates a store from a backup. */
 import type { Command } from 'commander'
+import type { ErrorCode } from '../../core/error-codes.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { byteSize } from './byte-size.ts'
 import { CommandFailure } from './command-failure.ts'
@@ -18,15 +19,17 @@ export function restoreCommand(parent: Command, shell: Shell): void {
   run(shell, command, restore)
 }
 
+const refusals: readonly ErrorCode[] = ['file_exists', 'backup_failed', 'unsupported']
+
 async function restore(call: Call<StoreFlags>, file: string): Promise<void> {
   const { flags, output, shell } = call
   const { restoreBackend } = await shell.platform.stores()
   const report = await whileCopying(call, {
     interrupted: 'Interrupted. Nothing was restored.',
-    copy: (watch) => restoreBackend({ data: flags.data, from: file, ...watch }),
+    copy: (watch) => restoreBackend({ store: flags.store, from: file, ...watch }),
   }).catch((error: unknown) => {
     if (!(error instanceof MillraceError)) throw error
-    const isRefused = error.code === 'file_exists' || error.code === 'backup_failed'
+    const isRefused = refusals.includes(error.code)
     const exitCode = isRefused ? exitCodes.failed : exitCodes.cannotOpen
     throw new CommandFailure(exitCode, error.message)
   })

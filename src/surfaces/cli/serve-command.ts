@@ -39,7 +39,7 @@ export function serveCommand(parent: Command, shell: Shell): void {
 
 async function serve({ flags, output, shell }: Call<Flags>): Promise<void> {
   const { platform, environment } = shell
-  const { host, port, data, app, userQueues, cooldowns, log } = flags
+  const { host, port, store, app, userQueues, cooldowns, log } = flags
   const signalled = untilSignal()
   const server = await platform.server()
   const credentials = serverCredentials(server, environment)
@@ -47,7 +47,7 @@ async function serve({ flags, output, shell }: Call<Flags>): Promise<void> {
   const running = await server.serve({
     host,
     port,
-    data,
+    store,
     log: await logOn(log),
     cooldowns,
     ...place,
@@ -62,9 +62,9 @@ async function serve({ flags, output, shell }: Call<Flags>): Promise<void> {
   if (loss !== undefined) throw loss
 }
 
-export function greeting({ url, data }: RunningServer, exports: AwsExports): string {
+export function greeting({ url, data, place }: RunningServer, exports: AwsExports): string {
   return `Millrace ${version} is listening on ${url}
-Data: ${data}
+${data === null ? `Store: ${place}` : `Data: ${data}`}
 
 For AWS clients:
 ${awsExports(exports)}

@@ -13,7 +13,17 @@ import { exitCodes } from './exit-codes.ts'
 import type { Shell } from './shell.ts'
 
 /** Options that a settings file may set. */
-const settable = ['data', 'host', 'port', 'log', 'stage', 'region', 'account', 'color'] as const
+const settable = [
+  'store',
+  'data',
+  'host',
+  'port',
+  'log',
+  'stage',
+  'region',
+  'account',
+  'color',
+] as const
 
 type Settings = Readonly<Record<string, string>>
 
@@ -77,10 +87,13 @@ function readSettings(file: string): Settings | undefined {
     }
     return [name, String(value)]
   })
-  const settings = Object.fromEntries(entries)
-  const { data } = settings
-  // A path in a file is relative to the folder of the file.
-  return data === undefined ? settings : { ...settings, data: resolve(dirname(file), data) }
+  return Object.fromEntries(entries.map(([name, value]) => [name, fromFolder(name, value, file)]))
+}
+
+/** A path in a file is relative to the folder of the file. */
+function fromFolder(name: string, value: string, file: string): string {
+  const isPath = name === 'data' || (name === 'store' && !value.includes('://'))
+  return isPath ? resolve(dirname(file), value) : value
 }
 
 function readText(file: string): string | undefined {

@@ -1,18 +1,17 @@
 /** Shared by commands that use a store: their options, opening the store, and reporting its errors. */
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { Backend } from '../../backends/backend.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import { serverDefaults } from '../../core/server-defaults.ts'
 import { allQueues } from '../../operations/list-queues.ts'
 import type { ColourChoice } from './colour.ts'
 import { CommandFailure, failureOf } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import { type Output, outputOf, type Shell } from './shell.ts'
+import { addStoreOptions, chosenPlace, type StoreChoice } from './store-options.ts'
 import { printable } from './table.ts'
 
-export interface StoreFlags {
-  readonly data: string
+export interface StoreFlags extends StoreChoice {
   readonly json?: true
 }
 
@@ -24,7 +23,7 @@ export interface Call<Flags> {
 }
 
 /** The part of a call that opening the store needs. */
-export type StoreCall<Flags extends Pick<StoreFlags, 'data'> = Pick<StoreFlags, 'data'>> = Pick<
+export type StoreCall<Flags extends StoreChoice = StoreChoice> = Pick<
   Call<Flags>,
   'flags' | 'shell'
 >
@@ -54,20 +53,10 @@ export function newCommand(
   return command
 }
 
-/** A command on the store in `--data`, with `--json`. */
+/** A command on a store, with `--json`. */
 export function storeCommand(parent: Command, text: CommandText): Command {
-  return newCommand(parent, text)
-    .addOption(dataOption())
-    .option('--json', 'print one JSON document to stdout')
-}
-
-/** `--data`, the same for every command. An empty value counts as unset. */
-export function dataOption(): Option {
-  const { data } = serverDefaults
-  return new Option('--data <directory>', 'directory of the store')
-    .env('MILLRACE_DATA')
-    .default(data)
-    .argParser((text) => text || data)
+  const command = newCommand(parent, text)
+  return addStoreOptions(command).option('--json', 'print one JSON document to stdout')
 }
 
 /** Sets the action of a command. The arguments follow the call, as strings. */
@@ -76,11 +65,12 @@ export function run<Flags>(
   command: Command,
   action: (call: Call<Flags>, ...values: readonly never[]) => Promise<void>,
 ): void {
-  command.action(async (...given: readonly unknown[]) => {
-    const flags = command.optsWithGlobals<Flags & { readonly color?: ColourChoice }>()
+  command.action(async (...values: readonly unknown[]) => {
+    const given = command.optsWithGlobals<Flags & { readonly color?: ColourChoice }>()
+    const flags = { ...given, ...chosenPlace(command) }
     const call = { flags, output: outputOf(shell, flags.color), shell }
     // Commander passes the arguments, then the options and the command itself.
-    await action(call, ...(given.slice(0, -2) as never[]))
+    await action(call, ...(values.slice(0, -2) as never[]))
   })
 }
 
@@ -100,7 +90,7 @@ export async function inStore<T>(
   { queue, create = false }: InStoreOptions = {},
 ): Promise<T> {
   const { openBackend } = await shell.platform.stores()
-  const options = { store: flags.data, create, busyTimeoutMs }
+  const options = { store: flags.store, create, busyTimeoutMs }
   await using store = await openBackend(options).catch((error: unknown) => {
     if (!(error instanceof MillraceError)) throw error
     throw new CommandFailure(exitCodes.cannotOpen, error.message)

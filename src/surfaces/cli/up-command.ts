@@ -59,7 +59,7 @@ async function up(call: Call<UpFlags>, templates: readonly string[]): Promise<vo
     return refuse(call, { problems: sources.flatMap(({ problems }) => problems) })
   }
   const { hasStore } = await shell.platform.stores()
-  const isNew = flags.dryRun === true && !(await hasStore(flags.data))
+  const isNew = flags.dryRun === true && !(await hasStore(flags.store))
   const planned = isNew
     ? await plan(call, { backend: emptyStore }, sources)
     : await inStore(call, (store) => planAndApply(call, store, sources), { create: true })

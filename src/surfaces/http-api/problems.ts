@@ -262,6 +262,7 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   store_corrupt: 'internal',
   store_foreign: 'internal',
   store_too_new: 'internal',
+  store_not_found: 'internal',
   store_unusable: 'internal',
   encryption_key_missing: 'internal',
   encryption_key_wrong: 'internal',

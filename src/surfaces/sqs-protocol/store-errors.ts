@@ -89,6 +89,7 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   encryption_failed: unexpected,
   store_foreign: unexpected,
   store_too_new: unexpected,
+  store_not_found: unexpected,
   store_unusable: unexpected,
   backup_failed: unexpected,
   file_exists: unexpected,

@@ -12,8 +12,8 @@ export type Variables = Readonly<Record<string, string>>
 export interface FunctionPlace extends QueuePlace {
   /** The URL of the SQS endpoint. Absent if functions use AWS itself. */
   readonly endpoint?: string | undefined
-  /** The folder of the store, for functions that use it. Absent if they cannot reach one. */
-  readonly data?: string | undefined
+  /** The folder or the URL of the store, for functions that use it. Absent if they cannot reach one. */
+  readonly store?: string | undefined
   /** The stage of the apps. Absent if each app decides. */
   readonly stage?: string | undefined
   /** The environment of the process that runs the functions. */
@@ -42,7 +42,7 @@ const credentialsWithoutAny: Variables = {
 
 export function functionEnvironment(
   { name, handler, folder, runtime, memoryMb, environment }: LambdaFunction,
-  { region, endpoint, data, stage, host }: FunctionPlace,
+  { region, endpoint, store, stage, host }: FunctionPlace,
   { logGroupName, logStreamName }: ContextFacts,
 ): Variables {
   const own = pick(host, credentials)
@@ -50,7 +50,7 @@ export function functionEnvironment(
     ...pick(host, fromHost),
     ...(own['AWS_ACCESS_KEY_ID'] === undefined ? credentialsWithoutAny : own),
     ...(endpoint !== undefined && { AWS_ENDPOINT_URL_SQS: endpoint }),
-    ...(data !== undefined && { MILLRACE_DATA: data }),
+    ...(store !== undefined && { [storeVariable(store)]: store }),
     ...(stage !== undefined && { MILLRACE_STAGE: stage }),
     TZ: ':UTC',
     ...environment,
@@ -67,6 +67,10 @@ export function functionEnvironment(
     LAMBDA_TASK_ROOT: folder,
     _HANDLER: handler,
   }
+}
+
+function storeVariable(store: string): string {
+  return store.includes('://') ? 'MILLRACE_STORE' : 'MILLRACE_DATA'
 }
 
 function pick(

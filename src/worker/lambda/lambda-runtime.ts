@@ -34,8 +34,8 @@ export interface LambdaRuntimeOptions {
   readonly account: string
   /** The URL at which functions reach the SQS endpoint: `http://127.0.0.1:4566`. */
   readonly endpoint?: string
-  /** The folder of the store, for functions that use it. */
-  readonly data?: string
+  /** The folder or the URL of the store, for functions that use it. */
+  readonly store?: string
   /** The stage of the apps that functions use. */
   readonly stage?: string
   /** Gets the log lines of the runtime. Default: none. */
@@ -230,11 +230,11 @@ export class LambdaRuntime {
   }
 
   #openFunction(definition: LambdaFunction): RunningFunction {
-    const { ports, region, account, endpoint, data, stage, hostEnvironment } = this.#options
+    const { ports, region, account, endpoint, store, stage, hostEnvironment } = this.#options
     const { idleMs, onLogLine } = this.#options
     const host = new FunctionHost(definition, {
       ports,
-      place: { region, account, endpoint, data, stage, host: hostEnvironment ?? {} },
+      place: { region, account, endpoint, store, stage, host: hostEnvironment ?? {} },
       idleMs: idleMs ?? defaults.idleMs,
       onLogLine: onLogLine ?? toLogger(this.#log),
       onReload: (name) => this.#log.info({ function: name }, 'function code changed'),

@@ -109,7 +109,8 @@ const withoutData = ['template', 'completion', 'health', '__complete']
 
 function dataFlag(args: readonly string[], data: string): readonly string[] {
   const isKnown = !withoutData.some((name) => args.includes(name)) && !args.includes('--help')
-  return isKnown && !args.includes('--data') ? ['--data', data] : []
+  const isGiven = args.includes('--data') || args.includes('--store')
+  return isKnown && !isGiven ? ['--data', data] : []
 }
 
 function startRun(args: readonly string[], folder: string, options: CliOptions): CliRun {

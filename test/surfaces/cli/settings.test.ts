@@ -41,6 +41,11 @@ describe('the data directory', () => {
     await write('project/millrace.json', '{ "data": "store" }')
     await runIn(folder, create, home)
     assert.deepEqual(at('project/store/millrace.db'), [true])
+    await write('project/millrace.json', '{ "store": "named", "data": "unused" }')
+    await runIn(folder, create, home)
+    assert.deepEqual(at('project/named/millrace.db', 'project/unused'), [true, false])
+    await write('project/millrace.json', '{ "store": "postgres://127.0.0.1:1/none" }')
+    await assert.rejects(runIn(folder, create, home), /Cannot open postgres:\/\/127\.0\.0\.1:1/)
     await runIn(folder, create, { ...home, MILLRACE_DATA: file('from-variable') })
     assert.deepEqual(at('from-variable/millrace.db'), [true])
     await runIn(folder, [...create, '--data', file('from-flag')], {

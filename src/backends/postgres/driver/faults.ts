@@ -1,4 +1,5 @@
 /** What the errors of Postgres and of its driver mean. */
+import type { ErrorCode } from '../../../core/error-codes.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 
 interface DriverError {
@@ -38,12 +39,18 @@ export function isOutdated(error: unknown): boolean {
   return code === '22012' || (code === '23502' && (error as DriverError).table === 'commit_mark')
 }
 
+/** The server has no room for another connection, or has become a replica: another one may be the primary. */
+const elsewhere: ReadonlySet<string> = new Set(['53300', '25006'])
+
 /** The connection is gone, or the server does not take any now. */
 export function isUnreachable(error: unknown): boolean {
   const code = codeOf(error)
-  if (code.startsWith('08') || code.startsWith('57P')) return true
+  if (code.startsWith('08') || code.startsWith('57P') || elsewhere.has(code)) return true
   if (/^E[A-Z]+$/.test(code)) return true
-  return error instanceof Error && /^Connection terminated|timeout exceeded/.test(error.message)
+  return (
+    error instanceof Error &&
+    /^Connection terminated|timeout exceeded|timeout expired/.test(error.message)
+  )
 }
 
 export function codeOf(error: unknown): string {
@@ -65,10 +72,42 @@ function codesIn(error: DriverError | undefined, depth = 0): readonly string[] {
 
 const errorDepthMax = 4
 
+interface Meaning {
+  readonly code: ErrorCode
+  readonly message: string
+}
+
+/** By the code of Postgres. */
+const meanings: Readonly<Record<string, Meaning>> = {
+  '25006': {
+    code: 'store_unreachable',
+    message: 'The database server only reads now. It may have become a replica.',
+  },
+  '42501': {
+    code: 'store_unusable',
+    message:
+      'The role may not read and write all tables of the store. docs/postgres.md lists its rights.',
+  },
+  '53300': {
+    code: 'store_unreachable',
+    message:
+      'The database server accepts no more connections. Open fewer, or raise max_connections.',
+  },
+  '57014': {
+    code: 'store_busy',
+    message:
+      'The database server cancelled a statement. Its statement_timeout may be too short for this role.',
+  },
+}
+
 /** The error of the port for one of the driver. */
 export function storageError(error: unknown): Error {
   if (error instanceof MillraceError) return error
   const code = codeOf(error)
+  const meaning = meanings[code]
+  if (meaning !== undefined) {
+    return new MillraceError(meaning.code, { message: meaning.message, cause: error })
+  }
   if (isUnreachable(error)) return new MillraceError('store_unreachable', { cause: error })
   if (code === '53100') return new MillraceError('store_full', { cause: error })
   if (isConflict(error)) return new MillraceError('store_busy', { cause: error })

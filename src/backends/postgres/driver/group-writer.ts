@@ -24,9 +24,6 @@ const entriesMax = 1_000
 /** How often operations run again when other transactions were in their way. */
 const conflictsMax = 20
 
-/** How long operations wait for a server that cannot be reached before they fail. */
-export const patienceMs = 15_000
-
 /** The pause before a lost server is tried again. */
 const reconnectMs = 100
 
@@ -48,6 +45,8 @@ interface Joining {
 
 export interface GroupWriterOptions {
   readonly ports: Ports
+  /** How long operations wait for a server that cannot be reached before they fail. */
+  readonly patienceMs: number
   /** Runs the function in a transaction, and commits. The commit has happened when this resolves. */
   readonly transact: (run: (tx: PostgresTransaction) => Promise<void>) => Promise<void>
 }
@@ -159,7 +158,10 @@ export class GroupWriter {
         } else if (isConflict(error) && conflicts < conflictsMax) {
           conflicts += 1
           await this.#pause(conflicts)
-        } else if (isUnreachable(error) && clock.monotonic() - startedMs < patienceMs) {
+        } else if (
+          isUnreachable(error) &&
+          clock.monotonic() - startedMs < this.#options.patienceMs
+        ) {
           // Nothing was committed.
           await this.#pauseMs(reconnectMs)
         } else if (rest.length > 1 && !isUnreachable(error)) {

@@ -1,40 +1,74 @@
-/** Creates the schema of a store, or brings an older one up to date, under a lock of the database. */
+/**
+ * Creates the schema of a store, or brings an older one up to date, under a lock of the database. A store that
+ * is up to date is only read, so that a role without the right to create tables can open it.
+ */
 import { MillraceError } from '../../../core/millrace-error.ts'
+import type { Timers } from '../../../core/ports.ts'
 import { migrations } from '../migrations/index.ts'
 import type { Connection } from './connections.ts'
 import { quotedName } from './quoted-name.ts'
+import {
+  readFacts,
+  readVersion,
+  requireRights,
+  type SchemaFacts,
+  unusable,
+} from './schema-facts.ts'
 
 /** Names the lock among all advisory locks of the database. */
 const migrationLock = 0x4d694c72
 
+/** A change that waits for a table makes all others wait behind it. So it gives way, and tries again. */
+const lockTimeout = '2s'
+const triesMax = 30
+const pauseMs = 1_000
+
 export interface SchemaToMigrate {
   /** Its name, not quoted. */
   readonly schema: string
-  /** Creates the schema if it does not exist. Otherwise it is refused. */
+  /** Creates the store if it does not exist. Otherwise it is refused. */
   readonly create: boolean
+  readonly timers: Timers
 }
 
-export async function migrate(
-  connection: Connection,
-  { schema, create }: SchemaToMigrate,
-): Promise<void> {
+export async function migrate(connection: Connection, wanted: SchemaToMigrate): Promise<void> {
+  const { schema, create, timers } = wanted
+  const facts = await readFacts(connection, schema)
+  if (!facts.is_store && !create) {
+    const place = `the schema ${quotedName(schema)} of the database ${quotedName(facts.database)}`
+    throw new MillraceError('store_not_found', { message: `There is no store in ${place}.` })
+  }
+  const version = await readVersion(connection, { schema, facts })
+  for (let tries = 1; version < migrations.length; tries += 1) {
+    try {
+      await upgrade(connection, schema)
+      return
+    } catch (error) {
+      const code = codeOf(error)
+      if (code === '42501') throw notAllowed({ schema, facts, version })
+      if (code !== '55P03') throw error
+      if (tries === triesMax) throw tablesInUse(schema, error)
+      await new Promise<void>((resolve) => timers.after(pauseMs, resolve))
+    }
+  }
+  await requireRights(connection, { schema, facts, names: namesOfSchema() })
+}
+
+async function upgrade(connection: Connection, schema: string): Promise<void> {
   await connection.query('BEGIN')
   try {
+    // Timeouts of the role are for its own statements.
+    await connection.query('SET LOCAL statement_timeout = 0')
+    await connection.query('SET LOCAL lock_timeout = 0')
     await connection.query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
-    if (!create) await requireSchema(connection, schema)
-    await connection.query(`CREATE SCHEMA IF NOT EXISTS ${quotedName(schema)}`)
+    // Another process may have done it meanwhile.
+    const facts = await readFacts(connection, schema)
+    const version = await readVersion(connection, { schema, facts })
+    if (!facts.exists) await connection.query(`CREATE SCHEMA ${quotedName(schema)}`)
     await connection.query(`SET LOCAL search_path TO ${quotedName(schema)}`)
-    await connection.query(
-      'CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY)',
-    )
-    const found = await connection.query<{ version: number | null }>(
-      'SELECT max(version) AS version FROM schema_version',
-    )
-    const version = found.rows[0]?.version ?? 0
-    if (version > migrations.length) {
-      throw new MillraceError('store_too_new', {
-        message: `The schema ${quotedName(schema)} has version ${version}; this program knows up to ${migrations.length}. Upgrade Millrace to open it.`,
-      })
+    await connection.query(`SET LOCAL lock_timeout = '${lockTimeout}'`)
+    if (!facts.is_store) {
+      await connection.query('CREATE TABLE schema_version (version INTEGER PRIMARY KEY)')
     }
     for (const [index, migration] of migrations.entries()) {
       if (index < version) continue
@@ -48,12 +82,34 @@ export async function migrate(
   }
 }
 
-async function requireSchema(connection: Connection, schema: string): Promise<void> {
-  const text = 'SELECT 1 FROM pg_namespace WHERE nspname = $1'
-  const { rows } = await connection.query(text, [schema])
-  if (rows.length > 0) return
-  const message = `The database has no schema ${quotedName(schema)}, so there is no store.`
-  throw new MillraceError('store_unusable', { message })
+function codeOf(error: unknown): string | undefined {
+  return (error as { readonly code?: string }).code
+}
+
+interface Refused {
+  readonly schema: string
+  readonly facts: SchemaFacts
+  readonly version: number
+}
+
+function notAllowed({ schema, facts, version }: Refused): MillraceError {
+  const [role, name, database] = [facts.role, schema, facts.database].map(quotedName)
+  if (!facts.exists) {
+    return unusable(
+      `The role ${role} may not create the schema ${name}. Run as the owner of the database: GRANT CREATE ON DATABASE ${database} TO ${role}`,
+    )
+  }
+  const [from, to] = [version, migrations.length]
+  return unusable(
+    `The role ${role} may not change the schema ${name} from version ${from} to ${to}. Open the store once with the role that owns the schema.`,
+  )
+}
+
+function tablesInUse(schema: string, cause: unknown): MillraceError {
+  return new MillraceError('store_busy', {
+    message: `The tables of the schema ${quotedName(schema)} were in use, so they could not be changed. Look for long transactions in pg_stat_activity, and try again.`,
+    cause,
+  })
 }
 
 /** The tables, views and sequences that statements name. */
