@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { compileCache } from './test/support/child-variables.ts'
 
 /**
  * Tests that kill processes or install packages: one at a time, on a real disk. All others run side by
@@ -7,6 +9,17 @@ import { configDefaults, defineConfig } from 'vitest/config'
  * on when a disk has written, and waiting for it is most of their time.
  */
 const alone = ['test/crash/**/*.test.ts', 'test/packaging/**/*.test.ts']
+
+/**
+ * Tests of what a whole process has: tracer providers, and the list of all statements that were declared.
+ * Each of these files has its own process. Others share one, which saves loading the same modules again.
+ */
+const isolated = [
+  'test/traces/**/*.test.ts',
+  'test/backends/postgres/**/*.test.ts',
+  'test/backends/sqlite/statements.test.ts',
+  'src/engine/statements.test.ts',
+]
 
 const memory = '/dev/shm'
 
@@ -19,25 +32,33 @@ const patience = {
   hookTimeout: 180_000,
   retry: 1,
   pool: 'forks' as const,
+  env: { NODE_COMPILE_CACHE: compileCache },
+}
+
+const sideBySide = {
+  ...patience,
+  // Some wait for servers and child processes while others compute.
+  maxWorkers: availableParallelism() + 1,
+  sequence: { groupOrder: 0 },
+  env: { ...patience.env, ...(existsSync(memory) && { TMPDIR: memory }) },
 }
 
 export default defineConfig({
   test: {
-    // Once for both projects. It starts servers only for tests that ask for them.
+    // Once for all projects. It starts servers only for tests that ask for them.
     globalSetup: 'test/services/global-setup.ts',
     projects: [
       {
         test: {
-          ...patience,
+          ...sideBySide,
           name: 'side by side',
+          isolate: false,
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...alone],
+          exclude: [...configDefaults.exclude, ...alone, ...isolated],
           typecheck: { enabled: true, include: ['test/types/**/*.test-d.ts'] },
-          maxWorkers: '100%',
-          sequence: { groupOrder: 0 },
-          env: existsSync(memory) ? { TMPDIR: memory } : {},
         },
       },
+      { test: { ...sideBySide, name: 'isolated', include: isolated } },
       {
         test: {
           ...patience,

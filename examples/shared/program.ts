@@ -19,10 +19,10 @@ export class Program {
   #onLine: (line: string) => void
 
   constructor({ command, variables, onLine = () => undefined }: ProgramSetup) {
-    const { PATH = '' } = process.env
+    const { PATH = '', NODE_COMPILE_CACHE } = process.env
     // Nothing else of this environment is passed on, so that every run has the same settings.
     this.#child = spawn(process.execPath, [...command], {
-      env: { PATH, ...variables },
+      env: { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }), ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#onLine = onLine

@@ -10,6 +10,7 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { childVariables } from '../support/child-variables.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 // The process id keeps two runs in one checkout apart.
@@ -50,6 +51,8 @@ describe('the code in the documentation', () => {
   const runnable = blocks.filter(({ runs }) => runs !== undefined)
   test.each(runnable)('at $place runs $runs', async ({ file, runs }) => {
     const workplace = `${file}.workplace`
+    // A second try finds that of the first.
+    await rm(workplace, { recursive: true, force: true })
     await mkdir(workplace)
     // Users have Vitest's own timeout of five seconds, which is short on a busy machine.
     const options = ['--root', dirname(file), '--testTimeout=100000']
@@ -111,10 +114,9 @@ interface Ended {
 }
 
 function node(args: readonly string[], cwd: string): Promise<Ended> {
-  const env = { PATH: process.env['PATH'] }
   return new Promise((resolve) => {
     const end = (error: ExecFileException | null, stdout: string, stderr: string): void =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: stdout + stderr })
-    execFile(process.execPath, [...args], { cwd, env, timeout: 150_000 }, end)
+    execFile(process.execPath, [...args], { cwd, env: childVariables, timeout: 150_000 }, end)
   })
 }

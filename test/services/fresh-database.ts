@@ -1,6 +1,7 @@
 /**
  * A new database on the server that all tests of a run share. It is dropped when the test that asked for it has
- * ended, or its file if it was asked for outside of a test. Only test files can import this: it registers a hook.
+ * ended, or its file if that asked for it while it was loaded. One that a hook of a file asked for stays until the
+ * server ends. Only test files can import this: it registers a hook.
  */
 import { randomUUID } from 'node:crypto'
 import { afterAll, inject, onTestFinished, TestRunner } from 'vitest'
@@ -21,13 +22,14 @@ export interface FreshDatabase {
 }
 
 export async function freshDatabase(options?: DatabaseOptions): Promise<FreshDatabase> {
-  const isInTest = TestRunner.getCurrentTest() !== undefined
-  const { postgresUrl: server, pgbouncerUrl } = await sharedServices()
   const name = `test_${randomUUID().replaceAll('-', '')}`
+  const drop = async (): Promise<void> =>
+    dropDatabase({ server: (await sharedServices()).postgresUrl, name })
+  // Before anything is awaited: after that, it may be unknown which test or file this call belongs to.
+  if (TestRunner.getCurrentTest() === undefined) afterAll(drop)
+  else onTestFinished(drop)
+  const { postgresUrl: server, pgbouncerUrl } = await sharedServices()
   const url = await createDatabase({ server, name, ...options })
-  const drop = (): Promise<void> => dropDatabase({ server, name })
-  if (isInTest) onTestFinished(drop)
-  else dropAtEnd.push(drop)
   return { name, url, pgbouncerUrl: databaseUrl({ server: pgbouncerUrl, name }) }
 }
 
@@ -38,11 +40,6 @@ export function sharedServices(): Promise<SharedServices> {
 }
 
 let services: Promise<SharedServices> | undefined
-const dropAtEnd: (() => Promise<void>)[] = []
-
-afterAll(async () => {
-  for (const drop of dropAtEnd) await drop()
-})
 
 async function requestServices(): Promise<SharedServices> {
   const response = await fetch(inject('servicesUrl'))

@@ -1,6 +1,7 @@
 /** Runs a command as a separate process and reads its output. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { childVariables } from './child-variables.ts'
 
 export interface Ended {
   readonly code: number | null
@@ -38,10 +39,9 @@ export function startCommand(
   args: readonly string[],
   env: Environment = {},
 ): CliProcess {
-  // The caller's own settings must not reach the command.
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...childVariables, ...env },
   })
   let stdout = ''
   let stderr = ''

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
+import { childVariables } from './child-variables.ts'
 
 export interface TerminalProcess {
   readonly ended: Promise<{ readonly code: number | null; readonly screen: string }>
@@ -28,7 +29,7 @@ export function startOnTerminal(
     ['--quiet', '--return', '--flush', '--command', command, '/dev/null'],
     {
       stdio: ['pipe', 'pipe', 'inherit'],
-      env: { PATH: process.env['PATH'], TERM: 'xterm', SHELL: '/bin/sh', ...env },
+      env: { ...childVariables, TERM: 'xterm', SHELL: '/bin/sh', ...env },
     },
   )
   let raw = ''

@@ -5,6 +5,7 @@ import { chmod } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, test } from 'vitest'
+import { childVariables } from '../../support/child-variables.ts'
 import { type CliScene, cliScene } from './cli-scene.ts'
 
 interface Scene extends CliScene {
@@ -75,7 +76,11 @@ describe('the script', () => {
     const session = `. '${file('completion.bash')}'
       COMP_WORDS=(millrace queue show ord); COMP_CWORD=3; _millrace; printf '%s\\n' "\${COMPREPLY[@]}"`
     const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', session], {
-      env: { PATH: `${file('bin')}:${process.env['PATH']}`, MILLRACE_DATA: data },
+      env: {
+        ...childVariables,
+        PATH: `${file('bin')}:${childVariables['PATH']}`,
+        MILLRACE_DATA: data,
+      },
     })
     assert.equal(stdout, 'orders\norders-dlq\n')
   })

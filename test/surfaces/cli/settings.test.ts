@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { describe, test } from 'vitest'
 import { exitCodes } from '../../../src/surfaces/cli/exit-codes.ts'
 import { readRepositoryFile } from '../../repository/repository-files.ts'
+import { childVariables } from '../../support/child-variables.ts'
 import { runCli } from '../../support/cli-process.ts'
 import { assertRefused, cliScene } from './cli-scene.ts'
 
@@ -21,7 +22,7 @@ async function runIn(
   const main = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url))
   const { stdout } = await exec(process.execPath, [main, ...args], {
     cwd: folder,
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...childVariables, ...env },
   })
   return stdout
 }
