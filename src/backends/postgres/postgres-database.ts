@@ -20,36 +20,29 @@ import { backupRefused } from './backup-advice.ts'
 import { postgresCapabilities } from './capabilities.ts'
 import { CallerTransactions } from './driver/caller-transactions.ts'
 import { ClaimHorizon } from './driver/claim-horizon.ts'
-import {
-  type CommitMark,
-  CommitSeries,
-  commitMarks,
-  forgottenBefore,
-} from './driver/commit-mark.ts'
+import { CommitSeries } from './driver/commit-mark.ts'
 import { type Connection, Connections } from './driver/connections.ts'
 import { drive } from './driver/drive.ts'
-import { isOutdated, isUnreachable, Outdated, storageError } from './driver/faults.ts'
+import { isUnreachable, storageError } from './driver/faults.ts'
 import { GroupWriter, type GroupWriterOptions } from './driver/group-writer.ts'
 import { migrate, namesOfSchema } from './driver/migrate.ts'
 import { Notifications } from './driver/notifications.ts'
 import { quotedName } from './driver/quoted-name.ts'
 import { SequenceBlock } from './driver/sequence-block.ts'
 import { StatementTexts } from './driver/statement-texts.ts'
-import { type Moment, StoreHead } from './driver/store-head.ts'
-import { PostgresTransaction } from './driver/transaction.ts'
+import { StoreHead } from './driver/store-head.ts'
+import type { PostgresTransaction } from './driver/transaction.ts'
+import { Transactions } from './driver/transactions.ts'
 import { Vacuum } from './driver/vacuum.ts'
 import { PostgresView, type StoreFacts } from './driver/view.ts'
 import { type Waiting, WaitingReceives } from './waiting-receives.ts'
-
-/** How often, and for how long, the server is asked what became of a commit. */
-const askAgainMs = 100
 
 /** Rows of counters per queue. */
 const slots = 64
 
 /** Calls of one kind share commits, in their order. Those of different kinds run side by side. */
-const lanes = ['add', 'settle', 'claim', 'change'] as const
-type Lane = (typeof lanes)[number]
+const writeKinds = ['add', 'settle', 'claim', 'change'] as const
+type WriteKind = (typeof writeKinds)[number]
 
 interface OpeningRow {
   readonly id_prefix: string
@@ -86,10 +79,11 @@ export class PostgresDatabase implements Database {
   readonly #head: StoreHead
   readonly #waiting: WaitingReceives
   readonly #series: readonly CommitSeries[]
-  readonly #writers: Readonly<Record<Lane, GroupWriter>>
+  readonly #writers: Readonly<Record<WriteKind, GroupWriter>>
   readonly #notifications: Notifications
   readonly #facts: StoreFacts
   readonly #vacuum: Vacuum
+  readonly #transactions: Transactions
   readonly #callers: CallerTransactions
   #running = 0
   #whenIdle: (() => void)[] = []
@@ -128,15 +122,23 @@ export class PostgresDatabase implements Database {
       channel,
       connected: (run) => this.#connected(run),
     })
-    const all = lanes.map((lane, index) => {
+    this.#transactions = new Transactions({
+      ports,
+      patienceMs,
+      head,
+      facts,
+      connected: (run) => this.#tracked(this.#connected(run)),
+    })
+    const all = writeKinds.map((kind, index) => {
       const series = new CommitSeries(firstSeries + index, (firstSeries + index) % slots)
-      const transact: GroupWriterOptions['transact'] = (run) => this.#transact(series, run)
+      const transact: GroupWriterOptions['transact'] = async (run) =>
+        this.#committed(await this.#transactions.transact(series, run))
       const writer = new GroupWriter({ ports, patienceMs, transact })
-      return { lane, series, writer }
+      return { kind, series, writer }
     })
     this.#series = all.map(({ series }) => series)
-    this.#writers = Object.fromEntries(all.map(({ lane, writer }) => [lane, writer])) as Record<
-      Lane,
+    this.#writers = Object.fromEntries(all.map(({ kind, writer }) => [kind, writer])) as Record<
+      WriteKind,
       GroupWriter
     >
     this.#waiting = new WaitingReceives({
@@ -270,7 +272,7 @@ export class PostgresDatabase implements Database {
     const written = Object.values(this.#writers).map((writer) => writer.close())
     await Promise.all(written)
     await this.whenIdle()
-    await this.#forgetSeries().catch(() => undefined)
+    await this.#transactions.forget(this.#series).catch(() => undefined)
     await this.#notifications.close()
     await this.#connections.close()
   }
@@ -286,10 +288,6 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  #onConnection<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#tracked(this.#connected(run))
-  }
-
   async #connected<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#connections.connect()
     try {
@@ -302,105 +300,12 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  async #transact(
-    series: CommitSeries,
-    run: (tx: PostgresTransaction) => Promise<void>,
-  ): Promise<void> {
-    const committed = await this.#onConnection((connection) =>
-      this.#tryTransaction(connection, series, run),
-    )
-    if (committed === undefined) {
-      this.#head.outdated()
-      series.hasMark = false
-      throw new Outdated('The queues have changed.')
-    }
-    committed.committed()
-    this.#vacuum.note(committed.deadRows)
-    if (committed.hasChangedQueues) this.#head.outdated()
-    const changed = new Set([...committed.gained, ...committed.touched])
-    this.#waiting.recheck(committed.hasChangedQueues ? undefined : changed)
-    this.#notifications.send(committed.concernsOthers ? changed : [])
-  }
-
-  /** Undefined if it must run again, because the queues have changed. */
-  async #tryTransaction(
-    connection: Connection,
-    series: CommitSeries,
-    run: (tx: PostgresTransaction) => Promise<void>,
-  ): Promise<PostgresTransaction | undefined> {
-    const known = this.#head.known()
-    const moment = known ?? (await this.#head.read(connection))
-    if (!series.hasMark) {
-      await connection.changes(commitMarks.create, [series.series, moment.now])
-      series.hasMark = true
-    }
-    const place = { ...series.next(), slot: series.slot }
-    const tx = new PostgresTransaction(connection, this.#facts, moment, place)
-    try {
-      await run(tx)
-    } catch (error) {
-      await tx.rollback()
-      if (await this.#isOutdated(connection, known)) return undefined
-      throw tx.failure ?? error
-    }
-    try {
-      return (await this.#commit(connection, tx)) ? tx : undefined
-    } catch (error) {
-      if (!isUnreachable(error) && (await this.#isOutdated(connection, known))) return undefined
-      throw error
-    }
-  }
-
-  /** Whether a rule that has failed was run with queues as they were, and not as they are. */
-  async #isOutdated(connection: Connection, known: Moment | undefined): Promise<boolean> {
-    if (known === undefined) return false
-    const { cache } = await this.#head.read(connection)
-    return cache.version !== known.cache.version
-  }
-
-  /** Resolves when the transaction is committed, or false if the queues have changed meanwhile. */
-  async #commit(connection: Connection, tx: PostgresTransaction): Promise<boolean> {
-    try {
-      return await tx.commit()
-    } catch (error) {
-      const cause = tx.failure ?? error
-      if (isOutdated(cause)) return false
-      if (!isUnreachable(cause)) throw cause
-      connection.markBroken()
-      if (await this.#hasCommitted(tx)) return true
-      throw cause
-    }
-  }
-
-  /** Finds out what became of a commit, as soon as the server can be reached. */
-  async #hasCommitted({ place }: PostgresTransaction): Promise<boolean> {
-    const { ports, patienceMs } = this.#options
-    const startedMs = ports.clock.monotonic()
-    for (;;) {
-      const won = await this.#settledMark(place).catch(() => undefined)
-      if (won !== undefined) return won === place.number
-      if (ports.clock.monotonic() - startedMs > patienceMs) throw outcomeUnknown()
-      await new Promise<void>((resolve) => ports.timers.after(askAgainMs, resolve))
-    }
-  }
-
-  #settledMark({ series, number }: CommitMark): Promise<number | undefined> {
-    return this.#connected(async (connection) => {
-      const values = [number, number, series] as const
-      const [row] = await connection.rows<{ number: number }>(commitMarks.settle, values)
-      return row?.number
-    })
-  }
-
-  async #forgetSeries(): Promise<void> {
-    const used = this.#series.filter(({ hasMark }) => hasMark)
-    if (used.length === 0) return
-    await this.#connected(async (connection) => {
-      const { now } = await this.#head.read(connection)
-      for (const { series } of used) {
-        await connection.changes(commitMarks.remove, [series, forgottenBefore(now)])
-      }
-    })
+  #committed(tx: PostgresTransaction): void {
+    tx.committed()
+    this.#vacuum.note(tx.deadRows)
+    const changed = new Set([...tx.gained, ...tx.touched])
+    this.#waiting.recheck(tx.hasChangedQueues ? undefined : changed)
+    this.#notifications.send(tx.concernsOthers ? changed : [])
   }
 
   #claimFor(request: Receive, queueId: number): Promise<readonly Delivery[]> {
@@ -430,11 +335,4 @@ function* leasedFor(
   const deliveries = yield* receiveNow(tx, request, isLongPoll)
   if (request.signal?.aborted) throw new MillraceError('aborted')
   return deliveries
-}
-
-function outcomeUnknown(): MillraceError {
-  return new MillraceError('store_unreachable', {
-    message:
-      'The database server was lost while it committed, and did not return. The call may have taken effect.',
-  })
 }

@@ -24,10 +24,12 @@ import type {
 import type { Queue } from '../../../engine/queues/queue.ts'
 import { arrayQuery, query } from '../../../engine/statements.ts'
 import { inTurn, type Steps } from '../../../engine/steps.ts'
+import type { Transaction } from '../../../engine/transaction.ts'
 import type { Delivery, NewMessage } from '../../backend.ts'
 import { arrayOf } from './arrays.ts'
+import type { ClaimHorizon } from './claim-horizon.ts'
+import type { Gathered } from './plain-inserts.ts'
 import { blockSize } from './sequence-block.ts'
-import type { PostgresTransaction } from './transaction.ts'
 
 const texts = 'CAST(? AS TEXT[])'
 const small = 'body IS NOT NULL AND group_name IS NULL AND unit IS NULL'
@@ -103,10 +105,21 @@ const sql = {
     SELECT sequence FROM gone`),
 }
 
-export class PostgresMessages implements NativeMessages {
-  readonly #tx: PostgresTransaction
+/** A transaction on Postgres, as far as its messages need it. */
+interface GatheringTransaction extends Transaction {
+  readonly horizon: ClaimHorizon
+  /** Rows that it leaves behind. */
+  deadRows: number
+  /** The first of so many numbers in a row, at most a block. */
+  takeSequences(count: number): Steps<number>
+  /** Plain rows, which are stored with what follows. */
+  gather(rows: Gathered): void
+}
 
-  constructor(tx: PostgresTransaction) {
+export class PostgresMessages implements NativeMessages {
+  readonly #tx: GatheringTransaction
+
+  constructor(tx: GatheringTransaction) {
     this.#tx = tx
   }
 

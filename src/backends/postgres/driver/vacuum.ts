@@ -1,7 +1,6 @@
 /**
- * Keeps the table of messages small. Each message leaves dead rows behind, and at full speed more than the
- * server's own vacuum, which looks once a minute, can keep up with. The server does nothing if the role does
- * not own the table.
+ * Keeps the table of messages small. Each message leaves dead rows behind. The server's own vacuum looks once
+ * a minute, which is too seldom at full speed. The server does nothing if the role does not own the table.
  */
 import type { Ports } from '../../../core/ports.ts'
 
