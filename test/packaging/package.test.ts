@@ -242,6 +242,23 @@ describe('the package', () => {
     assert.deepEqual(traced.packages, ['@opentelemetry/api', 'croner'])
   })
 
+  test('loads the driver of Postgres only for a store that is opened, and says if it is missing', async () => {
+    const opening = `
+      const { defineApp, open, queue } = await import('millrace')
+      const { postgres } = await import('millrace/postgres')
+      const store = postgres('postgres://127.0.0.1:1/none')
+      const app = defineApp('small', { queues: { work: queue() } })`
+    assert.deepEqual((await loadedBy(opening)).packages, ['croner'])
+    const refusal = async (): Promise<string> => {
+      const refused =
+        'await open(app, { store }).catch(({ code, message }) => console.log(code, message))'
+      return node(['--input-type=module', '--eval', `${opening}\n${refused}`])
+    }
+    assert.match(await refusal(), /^store_unusable .* needs the package pg, .*: npm install pg$/m)
+    await project.link('pg')
+    assert.match(await refusal(), /^store_unreachable Cannot open .*: no server listens there\.$/m)
+  })
+
   test('serves without what only some servers need', async () => {
     const { packages } = await loadedBy(`
       const { serve } = await import('millrace/server')
@@ -274,11 +291,17 @@ describe('the package', () => {
     assert.equal(stdout.trim(), manifest.version)
   })
 
-  test.each(['millrace', 'millrace/server'])('says in %s which Node it needs', async (name) => {
-    const code = `await import('${name}').catch(({ code, message }) => console.log(code, message))`
-    const stdout = await node([...olderNode, '--input-type=module', '--eval', code])
-    assert.match(stdout, /^unsupported Millrace needs Node 22\.18 or newer; this is Node 20\.19\.0/)
-  })
+  test.each(['millrace', 'millrace/postgres', 'millrace/server'])(
+    'says in %s which Node it needs',
+    async (name) => {
+      const code = `await import('${name}').catch(({ code, message }) => console.log(code, message))`
+      const stdout = await node([...olderNode, '--input-type=module', '--eval', code])
+      assert.match(
+        stdout,
+        /^unsupported Millrace needs Node 22\.18 or newer; this is Node 20\.19\.0/,
+      )
+    },
+  )
 
   test('has a command that says which Node it needs, in one line', async () => {
     const command = join(project.installed, manifest.bin.millrace)

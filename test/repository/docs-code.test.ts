@@ -1,7 +1,8 @@
 /**
  * The TypeScript in the documentation is code like any other: every block marked `ts` is type-checked
- * against the sources. A block marked `ts run` also runs, and one marked `ts vitest` runs in Vitest. A block
- * may name its file in its first line (`// academy.ts`); other blocks of the same page then import it.
+ * against the sources. A block marked `ts run` also runs, one marked `ts postgres` runs with an empty database
+ * in DATABASE_URL, and one marked `ts vitest` runs in Vitest. A block may name its file in its first line
+ * (`// academy.ts`); other blocks of the same page then import it.
  */
 import assert from 'node:assert/strict'
 import { type ExecFileException, execFile } from 'node:child_process'
@@ -10,6 +11,7 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { freshDatabase } from '../services/fresh-database.ts'
 import { childVariables } from '../support/child-variables.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -17,12 +19,20 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const vitest = join(root, 'node_modules/vitest/vitest.mjs')
 const folder = join(root, '.test-data', `docs-code-${process.pid}`)
 
+type Runs = 'by node' | 'on Postgres' | 'by vitest'
+
+const marks: Readonly<Record<string, Runs>> = {
+  run: 'by node',
+  postgres: 'on Postgres',
+  vitest: 'by vitest',
+}
+
 interface Block {
   /** Page and line, for the reader of a failure. */
   readonly place: string
   readonly file: string
   readonly code: string
-  readonly runs: 'by node' | 'by vitest' | undefined
+  readonly runs: Runs | undefined
 }
 
 const blocks = (await pages()).flatMap(({ page, text }) => blocksOf(page, text))
@@ -57,7 +67,9 @@ describe('the code in the documentation', () => {
     // Users have Vitest's own timeout of five seconds, which is short on a busy machine.
     const options = ['--root', dirname(file), '--testTimeout=100000']
     const inVitest = [vitest, 'run', ...options, basename(file)]
-    const { code, output } = await node(runs === 'by node' ? [file] : inVitest, workplace)
+    const args = runs === 'by vitest' ? inVitest : [file]
+    const env = runs === 'on Postgres' ? { DATABASE_URL: (await freshDatabase()).url } : {}
+    const { code, output } = await node(args, workplace, env)
     assert.equal(code, 0, output)
   })
 })
@@ -74,7 +86,7 @@ async function pages(): Promise<readonly { readonly page: string; readonly text:
 }
 
 function blocksOf(page: string, text: string): readonly Block[] {
-  return [...text.matchAll(/^```ts(?: (run|vitest))?\n(.*?)^```$/gms)].map((match) => {
+  return [...text.matchAll(/^```ts(?: (run|postgres|vitest))?\n(.*?)^```$/gms)].map((match) => {
     const [, mark, code = ''] = match
     const line = text.slice(0, match.index).split('\n').length + 1
     const [, name = `line-${line}.ts`] = /^\/\/ ([a-z0-9.-]+\.ts)\n/.exec(code) ?? []
@@ -83,7 +95,7 @@ function blocksOf(page: string, text: string): readonly Block[] {
       place: `${page}:${line}`,
       file,
       code,
-      runs: mark === undefined ? undefined : mark === 'run' ? 'by node' : 'by vitest',
+      runs: mark === undefined ? undefined : marks[mark],
     }
   })
 }
@@ -113,10 +125,15 @@ interface Ended {
   readonly output: string
 }
 
-function node(args: readonly string[], cwd: string): Promise<Ended> {
+function node(
+  args: readonly string[],
+  cwd: string,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
   return new Promise((resolve) => {
     const end = (error: ExecFileException | null, stdout: string, stderr: string): void =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: stdout + stderr })
-    execFile(process.execPath, [...args], { cwd, env: childVariables, timeout: 150_000 }, end)
+    const env = { ...childVariables, ...variables }
+    execFile(process.execPath, [...args], { cwd, env, timeout: 150_000 }, end)
   })
 }

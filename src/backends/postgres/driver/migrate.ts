@@ -99,9 +99,12 @@ function notAllowed({ schema, facts, version }: Refused): MillraceError {
       `The role ${role} may not create the schema ${name}. Run as the owner of the database: GRANT CREATE ON DATABASE ${database} TO ${role}`,
     )
   }
-  const [from, to] = [version, migrations.length]
+  const change =
+    version === 0
+      ? `create tables in the schema ${name}`
+      : `change the schema ${name} from version ${version} to ${migrations.length}`
   return unusable(
-    `The role ${role} may not change the schema ${name} from version ${from} to ${to}. Open the store once with the role that owns the schema.`,
+    `The role ${role} may not ${change}. Open the store once with the role that owns the schema.`,
   )
 }
 
