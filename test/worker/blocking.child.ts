@@ -1,11 +1,15 @@
 /** A worker whose handler blocks the event loop for as long as its job says; 0 ms ends at once. */
 import { open } from '../../src/index.ts'
+import { postgres } from '../../src/postgres.ts'
 import { childArgument, fromParent, tellParent } from '../support/child-program.ts'
 import type { Blocked, Blocking } from './blocking.ts'
-import { forge } from './forge.ts'
+import { forge, patientForge } from './forge.ts'
 
-const { data } = childArgument<Blocking>()
-const mill = await open(forge, { data })
+const given = childArgument<Blocking>()
+const mill =
+  'url' in given
+    ? await open(patientForge, { store: postgres(given.url) })
+    : await open(forge, { data: given.data })
 const worker = mill.worker({
   poll: ['basic'],
   concurrency: 1,

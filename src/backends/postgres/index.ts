@@ -7,6 +7,7 @@ import { checkedBackend } from '../checked-backend.ts'
 import { nothingSealed, type StoreOpening } from '../store.ts'
 import type { AnyPool } from './any-pool.ts'
 import { storageError } from './driver/faults.ts'
+import { otherThreadFor } from './driver/lease-renewer.ts'
 import { PostgresDatabase } from './postgres-database.ts'
 
 export interface PostgresOptions extends Partial<StoreOpening> {
@@ -32,6 +33,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
   const { create = true, sealing, onClockChange } = options
   const ownsPool = options.pool === undefined
   const pool = ownsPool ? newPool(options) : (options.pool as pg.Pool)
+  const opening = sealing ?? nothingSealed
   try {
     const database = await PostgresDatabase.open({
       pool,
@@ -40,8 +42,10 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
       connect: () => newClient(pool),
       ports,
       usesPortsTime,
-      opening: sealing ?? nothingSealed,
+      opening,
       create,
+      // A thread has no time but that of the database.
+      otherThread: usesPortsTime ? null : otherThreadFor({ pool, schema, keyIds: opening.keyIds }),
       onClockChange,
     })
     const backend = engineBackend(database)

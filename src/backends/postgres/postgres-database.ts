@@ -26,7 +26,7 @@ import {
 } from './driver/commit-mark.ts'
 import { type Connection, Connections } from './driver/connections.ts'
 import { drive } from './driver/drive.ts'
-import { isOutdated, isUnreachable, storageError } from './driver/faults.ts'
+import { isOutdated, isUnreachable, outcomeUnknown, storageError } from './driver/faults.ts'
 import { GroupWriter, patienceMs } from './driver/group-writer.ts'
 import { migrate, namesOfSchema } from './driver/migrate.ts'
 import { Notifications } from './driver/notifications.ts'
@@ -70,12 +70,13 @@ export interface PostgresDatabaseOptions {
   readonly opening: ContentOpening
   /** Creates the schema if it does not exist. */
   readonly create: boolean
+  readonly otherThread: OtherThread | null
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
 
 export class PostgresDatabase implements Database {
   readonly capabilities: Capabilities = postgresCapabilities
-  readonly otherThread: OtherThread | null = null
+  readonly otherThread: OtherThread | null
   readonly #options: PostgresDatabaseOptions
   readonly #connections: Connections
   readonly #head: StoreHead
@@ -97,6 +98,7 @@ export class PostgresDatabase implements Database {
     firstSeries: number,
   ) {
     this.#options = options
+    this.otherThread = options.otherThread
     this.#connections = connections
     this.#facts = facts
     const { ports, usesPortsTime = false, onClockChange, opening } = options
@@ -251,6 +253,11 @@ export class PostgresDatabase implements Database {
     return new Promise((resolve) => this.#whenIdle.push(resolve))
   }
 
+  /** Resolves when other processes were told of what was committed here. */
+  whenNotified(): Promise<void> {
+    return this.#notifications.whenSent()
+  }
+
   async #shutDown(): Promise<void> {
     this.#waiting.clear()
     const written = Object.values(this.#writers).map((writer) => writer.close())
@@ -388,11 +395,4 @@ function* leasedFor(
   const deliveries = yield* receiveNow(tx, request, isLongPoll)
   if (request.signal?.aborted) throw new MillraceError('aborted')
   return deliveries
-}
-
-function outcomeUnknown(): MillraceError {
-  return new MillraceError('store_unreachable', {
-    message:
-      'The database server was lost while it committed, and did not return. The call may have taken effect.',
-  })
 }
