@@ -253,7 +253,7 @@ export class PostgresDatabase implements Database {
     return new Promise((resolve) => this.#whenIdle.push(resolve))
   }
 
-  /** Resolves when other processes were told of what was committed here. */
+  /** Resolves when other processes are notified of what was committed here. */
   whenNotified(): Promise<void> {
     return this.#notifications.whenSent()
   }

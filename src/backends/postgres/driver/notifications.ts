@@ -55,7 +55,7 @@ export class Notifications {
     })
   }
 
-  /** Resolves when the others were told of all that was given so far. */
+  /** Resolves when all that was given so far is sent. */
   async whenSent(): Promise<void> {
     await this.#sending
   }
