@@ -13,9 +13,11 @@ export interface OtherThread {
 }
 
 export interface LeaseRenewer {
-  /** Extends leases and waits for the store as long as that takes; never throws for a lost lease. */
-  extend(request: Extend): readonly LeaseResult[]
+  /** Connects before there is something to do, where that takes long. */
+  open(): Promise<void>
+  /** Extends leases and waits for the store as long as that takes; never rejects for a lost lease. */
+  extend(request: Extend): Promise<readonly LeaseResult[]>
   /** Releases leases whose handlers have not started; a lost lease is skipped. */
-  release(request: LeaseStates): void
-  close(): void
+  release(request: LeaseStates): Promise<void>
+  close(): Promise<void>
 }

@@ -29,15 +29,22 @@ async function guard(): Promise<void> {
     opened ??= openRenewer(store.options) as LeaseRenewer
     return opened
   }
+  try {
+    await renewer().open()
+  } catch {
+    // A store that cannot be reached now is tried again when there is something to do.
+  }
+  // What was taken is released before the thread ends.
   while (!table.sleep(Math.min(lookMsMax, Math.max(5, leaseMsMin / 12)))) {
     try {
-      for (const [queue, slots] of byQueue(isStuck)) releaseAll(renewer(), queue, slots)
-      for (const [queue, slots] of byQueue(isEndingSoon)) renew(renewer(), queue, slots)
+      const stuck = [...byQueue(isStuck)].map(([queue, slots]) => taken(queue, slots))
+      await Promise.allSettled(stuck.map((leases) => releaseAll(renewer(), leases)))
+      for (const [queue, slots] of byQueue(isEndingSoon)) await renew(renewer(), queue, slots)
     } catch {
       // A failed write is retried as long as there are leases to keep.
     }
   }
-  opened?.close()
+  await opened?.close()
 }
 
 function isEndingSoon(slot: number, leftMs: number, visibilityMs: number): boolean {
@@ -65,30 +72,54 @@ function byQueue(
   return found
 }
 
-function releaseAll(store: LeaseRenewer, queue: string, slots: readonly number[]): void {
-  const receipts = slots.flatMap((slot) => {
+interface TakenLeases {
+  readonly queue: string
+  readonly slots: readonly number[]
+  readonly receipts: readonly string[]
+}
+
+/** Takes leases from the event loop, to release them. */
+function taken(queue: string, slots: readonly number[]): TakenLeases {
+  const entries = slots.flatMap((slot) => {
     const entry = table.read(slot)
     if (entry === undefined || !table.release(slot)) return []
-    if (table.read(slot)?.version === entry.version) return [entry.receipt]
+    if (table.read(slot)?.version === entry.version) return [{ slot, receipt: entry.receipt }]
     // The event loop has put another lease here in the meantime.
     table.keepWaiting(slot)
     return []
   })
+  return {
+    queue,
+    slots: entries.map(({ slot }) => slot),
+    receipts: entries.map(({ receipt }) => receipt),
+  }
+}
+
+async function releaseAll(
+  store: LeaseRenewer,
+  { queue, slots, receipts }: TakenLeases,
+): Promise<void> {
+  if (receipts.length === 0) return
   try {
-    if (receipts.length > 0) store.release({ queue, receipts })
+    await store.release({ queue, receipts })
   } catch (error) {
     for (const slot of slots) table.keepWaiting(slot)
     throw error
   }
 }
 
-function renew(store: LeaseRenewer, queue: string, slots: readonly number[]): void {
+async function renew(store: LeaseRenewer, queue: string, slots: readonly number[]): Promise<void> {
   const entries = slots.flatMap((slot) => {
     const entry = table.read(slot)
-    return entry === undefined ? [] : [{ ...entry, slot }]
+    // The event loop may have put a lease of another queue here in the meantime.
+    return entry === undefined || queues[entry.queue] !== queue ? [] : [{ ...entry, slot }]
   })
+  if (entries.length === 0) return
   const startedMs = monotonicMs()
-  const results = store.extend({ queue, leases: entries })
+  const results = await store.extend({
+    queue,
+    leases: entries.map(({ receipt, visibilityMs }) => ({ receipt, visibilityMs })),
+  })
   for (const [index, { slot, visibilityMs, version }] of entries.entries()) {
     // Leave a lost lease to the event loop, which will notice and abort the handler.
     const isKept = results[index]?.status === 'extended'

@@ -11,6 +11,9 @@ import { type LeaseEntry, LeaseTable, monotonicMs } from './lease-table.ts'
 /** Shorter leases may expire while the thread starts, so for them it starts with the worker. */
 const shortLeaseMs = 10_000
 
+/** How long the thread may take to end, if the store does not answer it. */
+const endMsMax = 5_000
+
 export interface LeaseGuardSetup {
   readonly store: OtherThread
   /** How many leases can be held at once. */
@@ -32,7 +35,7 @@ export class LeaseGuard {
   readonly #table: LeaseTable
   readonly #queues: ReadonlyMap<string, number>
   readonly #free: number[]
-  #thread: Worker | undefined
+  #thread: GuardThread | undefined
 
   constructor(setup: LeaseGuardSetup) {
     this.#setup = setup
@@ -80,16 +83,30 @@ export class LeaseGuard {
   }
 
   #start(): void {
-    this.#thread ??= startThread({ ...this.#setup, table: this.#shared })
+    const { module, options } = this.#setup.store
+    // Copied by name: what is not listed in a loop is not copied to a thread.
+    const store = { module, options }
+    this.#thread ??= startThread({ ...this.#setup, store, table: this.#shared })
   }
 
+  /** Resolves when the thread has ended. It first finishes a release that is under way. */
   async stop(): Promise<void> {
     this.#table.close()
-    await this.#thread?.terminate()
+    if (this.#thread === undefined) return
+    const { worker, ended } = this.#thread
+    worker.ref()
+    const late = setTimeout(() => void worker.terminate(), endMsMax)
+    await ended
+    clearTimeout(late)
   }
 }
 
-function startThread(workerData: GuardThreadData): Worker {
+interface GuardThread {
+  readonly worker: Worker
+  readonly ended: Promise<void>
+}
+
+function startThread(workerData: GuardThreadData): GuardThread {
   // Next to this file, both in the source and in the build.
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const thread = new Worker(new URL(`./lease-guard-thread.${extension}`, import.meta.url), {
@@ -100,5 +117,5 @@ function startThread(workerData: GuardThreadData): Worker {
   // Without the thread, only the event loop renews leases.
   thread.on('error', () => undefined)
   thread.unref()
-  return thread
+  return { worker: thread, ended: new Promise((resolve) => thread.once('exit', () => resolve())) }
 }

@@ -1,12 +1,16 @@
 /** A worker whose handler blocks the event loop until the file exists that its job names. */
 import { existsSync } from 'node:fs'
 import { open } from '../../src/index.ts'
+import { postgres } from '../../src/postgres.ts'
 import { childArgument, fromParent, tellParent } from '../support/child-program.ts'
 import { type Blocked, type Blocking, standStill } from './blocking.ts'
 import { forge } from './forge.ts'
 
-const { data } = childArgument<Blocking>()
-const mill = await open(forge, { data })
+const given = childArgument<Blocking>()
+const mill =
+  'url' in given
+    ? await open(forge, { store: postgres(given.url) })
+    : await open(forge, { data: given.data })
 const worker = mill.worker({
   poll: ['basic'],
   concurrency: 1,

@@ -1,9 +1,8 @@
 /** What the blocking worker is told, and what it tells. */
 import type { ChildMessage } from '../support/child-program.ts'
 
-export interface Blocking {
-  readonly data: string
-}
+/** Where the store is: a folder, or a Postgres database. */
+export type Blocking = { readonly data: string } | { readonly url: string }
 
 export interface Blocked extends ChildMessage {
   readonly kind: 'blocked'

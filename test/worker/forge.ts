@@ -13,7 +13,9 @@ const Work = z.object({
   atOnce: z.boolean().optional(),
 })
 
+type Forge = App<{ basic: JobsQueue<{ WORK: typeof Work }> }>
+
 /** An app that several processes open on one store. */
-export const forge: App<{ basic: JobsQueue<{ WORK: typeof Work }> }> = defineApp('forge', {
+export const forge: Forge = defineApp('forge', {
   queues: { basic: jobs({ types: { WORK: Work }, visibilityTimeout: `${leaseMs}ms` }) },
 })

@@ -6,6 +6,7 @@ import type { Backend } from '../backend.ts'
 import { checkedBackend } from '../checked-backend.ts'
 import { nothingSealed, type StoreOpening } from '../store.ts'
 import type { AnyPool } from './any-pool.ts'
+import { otherThreadFor } from './driver/lease-renewer.ts'
 import { openingError } from './opening-error.ts'
 import { placeOf } from './place.ts'
 import { PostgresDatabase } from './postgres-database.ts'
@@ -33,6 +34,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
   const { create = true, sealing, onClockChange, busyTimeoutMs = 15_000 } = options
   const ownsPool = options.pool === undefined
   const pool = ownsPool ? newPool(options) : (options.pool as pg.Pool)
+  const opening = sealing ?? nothingSealed
   try {
     const database = await PostgresDatabase.open({
       pool,
@@ -41,9 +43,11 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
       connect: () => newClient(pool),
       ports,
       usesPortsTime,
-      opening: sealing ?? nothingSealed,
+      opening,
       create,
       patienceMs: busyTimeoutMs,
+      // A thread has no time but that of the database.
+      otherThread: usesPortsTime ? null : otherThreadFor({ pool, schema, keyIds: opening.keyIds }),
       onClockChange,
     })
     const backend = engineBackend(database)

@@ -68,12 +68,13 @@ export interface PostgresDatabaseOptions {
   readonly create: boolean
   /** How long calls wait for a server that cannot be reached before they fail. */
   readonly patienceMs: number
+  readonly otherThread: OtherThread | null
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
 
 export class PostgresDatabase implements Database {
   readonly capabilities: Capabilities = postgresCapabilities
-  readonly otherThread: OtherThread | null = null
+  readonly otherThread: OtherThread | null
   readonly #options: PostgresDatabaseOptions
   readonly #connections: Connections
   readonly #head: StoreHead
@@ -97,6 +98,7 @@ export class PostgresDatabase implements Database {
     firstSeries: number,
   ) {
     this.#options = options
+    this.otherThread = options.otherThread
     this.#connections = connections
     this.#facts = facts
     const { ports, usesPortsTime = false, onClockChange, opening, patienceMs } = options
@@ -265,6 +267,11 @@ export class PostgresDatabase implements Database {
   whenIdle(): Promise<void> {
     if (this.#running === 0) return Promise.resolve()
     return new Promise((resolve) => this.#whenIdle.push(resolve))
+  }
+
+  /** Resolves when other processes are notified of what was committed here. */
+  whenNotified(): Promise<void> {
+    return this.#notifications.whenSent()
   }
 
   async #shutDown(): Promise<void> {

@@ -12,7 +12,10 @@ import { parsedUrl, placeOf } from './place.ts'
 export interface PostgresStoreOptions {
   /** The schema of the store. It is created if missing. Default: `millrace`. */
   readonly schema?: string
-  /** Connections of this process at most, and one more that listens. A pool has its own limit. Default: 10. */
+  /**
+   * Connections of this process at most, one more that listens, and one for each worker that keeps leases from
+   * another thread. A pool has its own limit. Default: 10.
+   */
   readonly connections?: number
 }
 

@@ -122,7 +122,7 @@ describe('the renewer', () => {
       receipt,
       visibilityMs: 90_000,
     }))
-    const results = renewer.extend({ queue: 'q', leases })
+    const results = await renewer.extend({ queue: 'q', leases })
     assert.deepEqual(
       results.map(({ status }) => status),
       ['extended', 'gone', 'refused'],
@@ -130,10 +130,10 @@ describe('the renewer', () => {
     const [extended] = results
     assert.ok(extended?.status === 'extended' && extended.leaseExpiresAt > live.endsAt)
     const missing = extension(live.receipt, 1_000)
-    assert.throws(() => renewer.extend({ ...missing, queue: 'nowhere' }), {
+    await assert.rejects(renewer.extend({ ...missing, queue: 'nowhere' }), {
       code: 'queue_not_found',
     })
-    assert.equal(renewer.extend(missing)[0]?.status, 'extended')
+    assert.equal((await renewer.extend(missing))[0]?.status, 'extended')
   })
 
   test('is named by a module of the store', async () => {

@@ -17,23 +17,23 @@ const { openRenewer } = await import(otherThread.module)
 const renewer: LeaseRenewer = openRenewer(otherThread.options)
 
 parentPort?.on('message', (request: RenewerRequest) => {
-  if ('extend' in request) parentPort?.postMessage(answerTo(request.extend))
-  else keep(request.keep)
+  if ('keep' in request) void keep(request.keep)
+  else void answerTo(request.extend).then((answer) => parentPort?.postMessage(answer))
 })
 parentPort?.postMessage('open')
 
-function keep(request: Extend): void {
+async function keep(request: Extend): Promise<void> {
   while (Atomics.load(shared, 1) === 0) {
-    const [result] = renewer.extend(request)
+    const [result] = await renewer.extend(request)
     if (result?.status === 'extended') Atomics.add(shared, 0, 1)
     Atomics.notify(shared, 0)
     Atomics.wait(shared, 1, 0, 20)
   }
 }
 
-function answerTo(request: Extend): unknown {
+async function answerTo(request: Extend): Promise<unknown> {
   try {
-    return renewer.extend(request).map(({ status }) => status)
+    return (await renewer.extend(request)).map(({ status }) => status)
   } catch (error) {
     return error instanceof MillraceError ? error.code : String(error)
   }

@@ -114,3 +114,11 @@ export function storageError(error: unknown): Error {
   if (code !== '') return new MillraceError('store_failed', { cause: error })
   return error instanceof Error ? error : new Error(String(error))
 }
+
+/** The answer to a commit was lost. */
+export function outcomeUnknown(): MillraceError {
+  return new MillraceError('store_unreachable', {
+    message:
+      'The database server was lost while it committed, and did not return. The call may have taken effect.',
+  })
+}

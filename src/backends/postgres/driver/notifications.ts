@@ -35,7 +35,7 @@ export class Notifications {
   readonly #changed = new Set<string>()
   /** Tells the notifications of this process from those of others. */
   readonly #sender: string
-  #isSending = false
+  #sending: Promise<void> | undefined
   #client: Client | undefined
   #listening: Promise<void> | undefined
   #cancelReconnect: (() => void) | undefined
@@ -49,9 +49,15 @@ export class Notifications {
   /** Tells the others soon. */
   send(queues: Iterable<string>): void {
     for (const queue of queues) this.#changed.add(queue)
-    if (this.#isSending || this.#changed.size === 0) return
-    this.#isSending = true
-    this.#options.ports.timers.soon(() => void this.#sendAll())
+    if (this.#sending !== undefined || this.#changed.size === 0) return
+    this.#sending = new Promise((resolve) => {
+      this.#options.ports.timers.soon(() => resolve(this.#sendAll()))
+    })
+  }
+
+  /** Resolves when all that was given so far is sent. */
+  async whenSent(): Promise<void> {
+    await this.#sending
   }
 
   async #sendAll(): Promise<void> {
@@ -63,7 +69,7 @@ export class Notifications {
       // Others find out by their poll.
       await connections.query('SELECT pg_notify($1, $2)', [channel, payload]).catch(() => undefined)
     }
-    this.#isSending = false
+    this.#sending = undefined
   }
 
   /** Hears what other processes tell, from now on. Resolves after the first try. */

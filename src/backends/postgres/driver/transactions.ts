@@ -2,11 +2,10 @@
  * Runs transactions to their commit, with the queues as they are, and knows what became of a commit whose
  * answer was lost.
  */
-import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Ports } from '../../../core/ports.ts'
 import { type CommitMark, type CommitSeries, commitMarks, forgottenBefore } from './commit-mark.ts'
 import type { Connection } from './connections.ts'
-import { isOutdated, isUnreachable, Outdated } from './faults.ts'
+import { isOutdated, isUnreachable, Outdated, outcomeUnknown } from './faults.ts'
 import type { Moment, StoreHead } from './store-head.ts'
 import { PostgresTransaction } from './transaction.ts'
 import type { StoreFacts } from './view.ts'
@@ -126,11 +125,4 @@ export class Transactions {
       return row?.number
     })
   }
-}
-
-function outcomeUnknown(): MillraceError {
-  return new MillraceError('store_unreachable', {
-    message:
-      'The database server was lost while it committed, and did not return. The call may have taken effect.',
-  })
 }

@@ -42,7 +42,7 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
     db.exec(`PRAGMA cache_size = -${cacheKilobytes}`)
     return new Session(db, storeClock, ids)
   }
-  let session: Session | undefined = open()
+  let session: Session | undefined
   const fairness = new LockFairness(wakeFileOf(path), clock)
   const wakeFile = new WakeFile({
     file: wakeFileOf(path),
@@ -85,14 +85,16 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
   }
 
   return {
-    extend: (request) => commit((tx) => extendLeases(tx, request)),
-    release({ queue, receipts }) {
+    // A file is opened soon enough when it is needed.
+    open: async () => undefined,
+    extend: async (request) => commit((tx) => extendLeases(tx, request)),
+    async release({ queue, receipts }) {
       const outcome = { kind: 'release' } as const
       const settlements = receipts.map((receipt) => ({ receipt, outcome }))
       commit((tx) => settleLeases(tx, { queue, settlements }))
       wakeFile.notify()
     },
-    close() {
+    async close() {
       session?.close()
       fairness.close()
       wakeFile.close()
