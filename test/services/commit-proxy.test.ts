@@ -16,6 +16,7 @@ describe('a proxy that fails at commits', () => {
   test.each<[CommitFault, object | RegExp, readonly object[]]>([
     ['cut before', lost, []],
     ['cut after', lost, [{ value: 1 }]],
+    ['terminated', { code: '57P01' }, [{ value: 1 }]],
     ['conflict', { code: '40001' }, []],
     ['refused', { code: '58030' }, []],
   ])('lets a transaction meet: %s', async (fault, error, kept) => {
@@ -41,6 +42,15 @@ describe('a proxy that fails at commits', () => {
     const insert = { name: 'insert', text: 'INSERT INTO sent VALUES ($1)', values: [1] }
     await assert.rejects(client.query(insert), error)
     assert.deepEqual(await query(url, 'TABLE sent'), kept)
+  })
+
+  test('changes statements on their way', async () => {
+    const { proxy, client } = await clientThroughProxy()
+    proxy.rewrite = (text) => text.replace('one', 'eleven')
+    const plain = await client.query("SELECT 'one' AS value")
+    const prepared = await client.query("SELECT 'one' AS value, $1 AS given", ['one'])
+    assert.deepEqual(plain.rows, [{ value: 'eleven' }])
+    assert.deepEqual(prepared.rows, [{ value: 'eleven', given: 'one' }])
   })
 
   test('leaves a connection usable whose commit was refused', async () => {

@@ -1,13 +1,20 @@
 /**
  * A TCP proxy that reads enough of Postgres's protocol to see when a client commits, and fails just then: the
- * connection is lost before the commit reaches the server, or after it and before the reply; or the server
- * refuses the commit. A statement that writes outside of a transaction is a commit too.
+ * connection is lost before the commit reaches the server, or after it and before the reply; the server ends the
+ * connection instead of replying; or it refuses the commit. A statement that writes outside of a transaction is a
+ * commit too. It can also change statements on their way.
  */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { query } from './query.ts'
 
-export const commitFaults = ['cut before', 'cut after', 'conflict', 'refused'] as const
+export const commitFaults = [
+  'cut before',
+  'cut after',
+  'terminated',
+  'conflict',
+  'refused',
+] as const
 export type CommitFault = (typeof commitFaults)[number]
 
 /** The errors with which the server refuses a commit. */
@@ -36,10 +43,13 @@ export async function startCommitProxy(targetPort: number): Promise<CommitProxy>
 export class CommitProxy {
   /** Decides what each commit meets. */
   choose: () => CommitFault | undefined = () => undefined
+  /** Changes the text of each statement. */
+  rewrite: (text: string) => string = (text) => text
   /** How often each fault was met. */
   readonly met: Record<CommitFault, number> = {
     'cut before': 0,
     'cut after': 0,
+    terminated: 0,
     conflict: 0,
     refused: 0,
   }
@@ -83,6 +93,12 @@ export class CommitProxy {
     this.close()
   }
 
+  #terminate(pid: number): void {
+    const url = `postgres://postgres@127.0.0.1:${this.#targetPort}/postgres`
+    // The server may be gone itself.
+    query(url, `SELECT pg_terminate_backend(${pid})`).catch(() => undefined)
+  }
+
   #connect(client: Socket): void {
     const server = connect({ port: this.#targetPort, host: '127.0.0.1' })
     const connection = new ProxiedConnection({
@@ -93,6 +109,8 @@ export class CommitProxy {
         if (fault !== undefined) this.met[fault] += 1
         return fault
       },
+      rewrite: (text) => this.rewrite(text),
+      terminate: (pid) => this.#terminate(pid),
     })
     this.#connections.add(connection)
     client.once('close', () => this.#connections.delete(connection))
@@ -103,12 +121,17 @@ interface ConnectionOptions {
   readonly client: Socket
   readonly server: Socket
   readonly onCommit: () => CommitFault | undefined
+  readonly rewrite: (text: string) => string
+  /** Lets the server end the connection that this process of it serves. */
+  readonly terminate: (pid: number) => void
 }
 
 /** What is done with the reply to a request. */
-type Reply = 'pass' | 'drop' | 'cut'
+type Reply = 'pass' | 'drop' | 'cut' | 'terminate'
 
-const types = { query: 'Q', parse: 'P', bind: 'B', sync: 'S', ready: 'Z' } as const
+const types = { query: 'Q', parse: 'P', bind: 'B', sync: 'S', ready: 'Z', key: 'K' } as const
+
+const replies: Partial<Record<CommitFault, Reply>> = { 'cut after': 'cut', terminated: 'terminate' }
 
 class ProxiedConnection {
   readonly #options: ConnectionOptions
@@ -122,6 +145,7 @@ class ProxiedConnection {
   #frames: Buffer[] = []
   #texts: string[] = []
   #isInTransaction = false
+  #pid = 0
 
   constructor(options: ConnectionOptions) {
     this.#options = options
@@ -145,7 +169,8 @@ class ProxiedConnection {
     this.#options.server.destroy()
   }
 
-  #request(frame: Frame): void {
+  #request(given: Frame): void {
+    const frame = this.#rewritten(given)
     this.#frames.push(frame.bytes)
     if (frame.type === types.query) this.#texts.push(frame.texts(1)[0] ?? '')
     if (frame.type === types.parse) {
@@ -159,6 +184,15 @@ class ProxiedConnection {
     const isAnswered = frame.type === types.query || frame.type === types.sync
     if (isAnswered) this.#forward()
     else if (this.#texts.length === 0 && frame.type !== types.parse) this.#send()
+  }
+
+  #rewritten(frame: Frame): Frame {
+    if (frame.type !== types.query && frame.type !== types.parse) return frame
+    const place = frame.type === types.query ? 0 : 1
+    const texts = frame.texts(place + 1)
+    const text = texts[place] ?? ''
+    const changed = this.#options.rewrite(text)
+    return changed === text ? frame : frame.withText(place, changed)
   }
 
   /** Forwards what is answered together, or lets it meet a fault. */
@@ -181,7 +215,7 @@ class ProxiedConnection {
         this.#frames = [queryFrame(`DO $$ BEGIN ${raise}; END $$`)]
       }
     }
-    this.#replies.push(fault === 'cut after' ? 'cut' : 'pass')
+    this.#replies.push((fault && replies[fault]) ?? 'pass')
     this.#send()
   }
 
@@ -198,11 +232,13 @@ class ProxiedConnection {
   }
 
   #response(frame: Frame): void {
+    if (frame.type === types.key) this.#pid = frame.bytes.readInt32BE(5)
     const [reply = 'pass'] = this.#replies
     const isEnd = frame.type === types.ready
     if (isEnd) this.#replies.shift()
     if (reply === 'pass') this.#options.client.write(frame.bytes)
     if (reply === 'cut' && isEnd) this.destroy()
+    if (reply === 'terminate' && isEnd) this.#options.terminate(this.#pid)
   }
 }
 
@@ -230,6 +266,16 @@ class Frame {
       from = to + 1
     }
     return texts
+  }
+
+  /** The same with another text at this place. */
+  withText(place: number, text: string): Frame {
+    let from = 5
+    for (let passed = 0; passed < place; passed += 1) from = this.bytes.indexOf(0, from) + 1
+    const rest = this.bytes.subarray(this.bytes.indexOf(0, from))
+    const bytes = Buffer.concat([this.bytes.subarray(0, from), Buffer.from(text), rest])
+    bytes.writeUInt32BE(bytes.length - 1, 1)
+    return new Frame(bytes, this.type)
   }
 }
 

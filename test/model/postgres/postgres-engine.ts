@@ -29,7 +29,7 @@ export function runsOnPostgres(runsOnSqlite: number): number {
 const processes = 3
 
 /** Faults that a caller does not notice. */
-const silentFaults = ['cut before', 'cut after', 'conflict'] as const
+const silentFaults = ['cut before', 'cut after', 'terminated', 'conflict'] as const
 
 export class PostgresEngine implements InspectedEngine {
   readonly clock = new VirtualClock()
