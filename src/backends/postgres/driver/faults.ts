@@ -18,6 +18,7 @@ const conflicts: ReadonlySet<string> = new Set([
   '40001',
   '40P01',
   '55P03',
+  '57014', // a statement took longer than the role allows
 ])
 
 export function isConflict(error: unknown): boolean {
@@ -38,12 +39,15 @@ export function isOutdated(error: unknown): boolean {
   return code === '22012' || (code === '23502' && (error as DriverError).table === 'commit_mark')
 }
 
+/** Errors of the driver, which have no code. */
+const lostConnection = /^Connection terminated|timeout exceeded|is not queryable$/
+
 /** The connection is gone, or the server does not take any now. */
 export function isUnreachable(error: unknown): boolean {
   const code = codeOf(error)
   if (code.startsWith('08') || code.startsWith('57P')) return true
   if (/^E[A-Z]+$/.test(code)) return true
-  return error instanceof Error && /^Connection terminated|timeout exceeded/.test(error.message)
+  return error instanceof Error && lostConnection.test(error.message)
 }
 
 export function codeOf(error: unknown): string {
