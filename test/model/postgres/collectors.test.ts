@@ -7,7 +7,7 @@ describe('collectors in random runs on Postgres with faults, against the plain m
   testRandomRuns({
     name: 'merge every item once',
     runs: runsOnPostgres(1_000),
-    runsPerStore: 50,
+    runsPerStore: 10,
     stepsPerRun: 30,
     open: async () => {
       const engine = await PostgresEngine.open()

@@ -7,7 +7,7 @@ describe('fan-in in random runs on Postgres with faults, against the plain model
   testRandomRuns({
     name: 'ends every flow once',
     runs: runsOnPostgres(1_000),
-    runsPerStore: 50,
+    runsPerStore: 10,
     stepsPerRun: 32,
     open: async () => {
       const engine = await PostgresEngine.open()

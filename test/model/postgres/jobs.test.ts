@@ -7,7 +7,7 @@ describe('tracked jobs in random runs on Postgres, on a store that sweeps and on
   testRandomRuns({
     name: 'end as in the plain model',
     runs: runsOnPostgres(300),
-    runsPerStore: 50,
+    runsPerStore: 10,
     stepsPerRun: 30,
     open: async () => {
       const engines = { eager: await PostgresEngine.open(), lazy: await PostgresEngine.open() }

@@ -7,7 +7,7 @@ import { commands } from '../stories.ts'
 import { PostgresEngine, runsOnPostgres } from './postgres-engine.ts'
 
 const runs = runsOnPostgres(2_000)
-const runsPerStore = 100
+const runsPerStore = 20
 
 describe(`the Postgres engine against the reference model (MILLRACE_SEED=${seed})`, () => {
   for (let from = 0; from < runs; from += runsPerStore) {

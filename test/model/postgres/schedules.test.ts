@@ -7,7 +7,7 @@ describe('schedules in random runs on Postgres with faults, against the plain mo
   testRandomRuns({
     name: 'send every tick once',
     runs: runsOnPostgres(400),
-    runsPerStore: 50,
+    runsPerStore: 10,
     stepsPerRun: 60,
     open: async () => {
       const engine = await PostgresEngine.open()

@@ -76,6 +76,7 @@ export class Connection implements TransactionConnection, LendingConnection {
   readonly #client: PoolClient
   readonly #texts: StatementTexts
   #isBroken = false
+  #isReleased = false
   /** The latest statement, where each is sent after the answer to the one before. */
   #latest: Promise<unknown> | undefined
 
@@ -170,6 +171,8 @@ export class Connection implements TransactionConnection, LendingConnection {
   }
 
   release(): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
     this.#client.release(this.#isBroken)
   }
 }

@@ -19,6 +19,7 @@ const conflicts: ReadonlySet<string> = new Set([
   '40001',
   '40P01',
   '55P03',
+  '57014', // a statement took longer than the role allows
 ])
 
 export function isConflict(error: unknown): boolean {
@@ -42,15 +43,15 @@ export function isOutdated(error: unknown): boolean {
 /** The server has no room for another connection, or has become a replica: another one may be the primary. */
 const elsewhere: ReadonlySet<string> = new Set(['53300', '25006'])
 
+/** Errors of the driver, which have no code. */
+const lostConnection = /^Connection terminated|timeout exceeded|timeout expired|is not queryable$/
+
 /** The connection is gone, or the server does not take any now. */
 export function isUnreachable(error: unknown): boolean {
   const code = codeOf(error)
   if (code.startsWith('08') || code.startsWith('57P') || elsewhere.has(code)) return true
   if (/^E[A-Z]+$/.test(code)) return true
-  return (
-    error instanceof Error &&
-    /^Connection terminated|timeout exceeded|timeout expired/.test(error.message)
-  )
+  return error instanceof Error && lostConnection.test(error.message)
 }
 
 export function codeOf(error: unknown): string {

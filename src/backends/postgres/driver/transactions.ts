@@ -74,8 +74,9 @@ export class Transactions {
       await run(tx)
     } catch (error) {
       await tx.rollback()
-      if (await this.#isOutdated(connection, known)) return undefined
-      throw tx.failure ?? error
+      const cause = tx.failure ?? error
+      if (!isUnreachable(cause) && (await this.#isOutdated(connection, known))) return undefined
+      throw cause
     }
     try {
       return (await this.#commit(connection, tx)) ? tx : undefined
@@ -101,6 +102,8 @@ export class Transactions {
       if (isOutdated(cause)) return false
       if (!isUnreachable(cause)) throw cause
       connection.markBroken()
+      // The pool may have no other one to ask with.
+      connection.release()
       if (await this.#hasCommitted(tx)) return true
       throw cause
     }
