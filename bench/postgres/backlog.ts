@@ -1,9 +1,9 @@
 /** Enqueueing and running jobs in databases that have many waiting or finished jobs, compared with an empty one. */
 import { type Row, ratioRow } from '../report.ts'
 import { type Comparison, measureRounds } from './comparison.ts'
-import type { Enqueued } from './contender.child.ts'
 import type { Contender } from './contender.ts'
 import { finishJobs } from './finished-jobs.ts'
+import { warmEnqueue } from './warm-enqueue.ts'
 
 export interface BacklogSize {
   readonly rounds: number
@@ -30,8 +30,7 @@ export function backlogRows(comparison: Comparison, size: BacklogSize): Promise<
   return comparison.withContenders(options, async (contenders) => {
     await prepare(contenders, history)
     const measured = await measureRounds(contenders, count, async (contender) => {
-      const load = { jobs, ms, inFlight, perCall: 1 }
-      const enqueued = await contender.askProducer<Enqueued>({ kind: 'enqueue', ...load })
+      const enqueued = await warmEnqueue(contender, { jobs, ms, inFlight, perCall: 1 })
       await contender.vacuum()
       // As many as were enqueued, so that the database stays as full or as empty as it is.
       const work = { jobs: enqueued.count, ms: 10 * ms, concurrency: inFlight }
