@@ -2,8 +2,7 @@
 import type { Row } from '../report.ts'
 import { comparedRow } from './compared-row.ts'
 import { type Comparison, measureRounds } from './comparison.ts'
-import type { Enqueue, Enqueued } from './contender.child.ts'
-import type { Contender } from './contender.ts'
+import { warmEnqueue } from './warm-enqueue.ts'
 
 export interface EnqueueSize {
   readonly rounds: number
@@ -26,8 +25,8 @@ export function enqueueRows(
 ): Promise<readonly Row[]> {
   return comparison.withLibraries({ database: 'enqueue' }, async (contenders) => {
     const rounds = await measureRounds(contenders, count, async (contender): Promise<Rates> => {
-      const rate = (load: keyof Rates): Promise<number> =>
-        rateOf(contender, { ...loads[load], jobs, ms })
+      const rate = async (load: keyof Rates): Promise<number> =>
+        (await warmEnqueue(contender, { ...loads[load], jobs, ms })).rate
       return { many: await rate('many'), one: await rate('one'), bulk: await rate('bulk') }
     })
     const row = (what: string, load: keyof Rates, bar: number): Row =>
@@ -43,12 +42,4 @@ export function enqueueRows(
       row('enqueue 1,000 a call, 1 call in flight', 'bulk', 2),
     ]
   })
-}
-
-async function rateOf(contender: Contender, load: Enqueue): Promise<number> {
-  // Opens the connections and prepares the statements.
-  const few = { ...load, jobs: load.inFlight * load.perCall }
-  await contender.askProducer<Enqueued>({ kind: 'enqueue', ...few })
-  const { rate } = await contender.askProducer<Enqueued>({ kind: 'enqueue', ...load })
-  return rate
 }
