@@ -9,7 +9,7 @@ import { configDefaults, defineConfig } from 'vitest/config'
 const alone = [
   'test/crash/**/*.test.ts',
   'test/packaging/**/*.test.ts',
-  'test/worker/blocked-event-loop.test.ts',
+  'test/worker/blocked-event-loop*.test.ts',
   'src/worker/lease-guard.test.ts',
 ]
 
