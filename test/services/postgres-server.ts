@@ -57,6 +57,8 @@ const fastSettings: PostgresSettings = {
   full_page_writes: 'off',
   shared_buffers: '32MB',
   max_wal_size: '256MB',
+  // Statements of tests run for less time than it takes to compile them.
+  jit: 'off',
 }
 
 export async function startPostgresServer({

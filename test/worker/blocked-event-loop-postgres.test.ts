@@ -20,6 +20,7 @@ describe('a handler that blocks the event loop for longer than its lease, on Pos
       await using mill = await open(forge, { store: postgres(url) })
       const child = new ChildProgram(blockingFile, { url })
       await child.next('ready')
+      await connection(url, 'millrace leases')
       const { id } = await mill.jobs.enqueue('basic', 'WORK', { blockedUntil: file('end') })
       await child.next('blocking')
       const taken: string[] = []
@@ -44,6 +45,16 @@ describe('a handler that blocks the event loop for longer than its lease, on Pos
       await other.stop()
     }))
 })
+
+/** Waits until a connection of this name is there. */
+async function connection(url: string, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const text =
+    "SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND query <> '' AND state = 'idle'"
+  while ((await client.query(text, [name])).rows.length === 0);
+  await client.end()
+}
 
 describe('the thread that keeps leases on Postgres', () => {
   test('is given the connection of a pool, whose password nothing prints', async () => {

@@ -54,7 +54,13 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
   const { password, ...others } = connection
   const given = password === undefined ? others : connection
   // The thread sleeps, and would notice late that a connection was idle for too long.
-  const settings = { ...given, max: connectionsMax, idleTimeoutMillis: 0, pipeline: true }
+  const settings = {
+    ...given,
+    max: connectionsMax,
+    idleTimeoutMillis: 0,
+    pipeline: true,
+    fallback_application_name: 'millrace leases',
+  }
   let opened: Promise<PostgresDatabase> | undefined
   const open = async (): Promise<PostgresDatabase> => {
     const pool = new pg.Pool(settings)
