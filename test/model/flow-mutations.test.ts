@@ -24,7 +24,7 @@ const mutations: readonly Mutation[] = [
   {
     rule: 'a flow does not end before its units',
     statement: finalize,
-    part: /AND\s+NOT EXISTS \(SELECT 1 FROM flow_unit .* state = 0\)/,
+    part: /AND\s+NOT EXISTS \(SELECT 1 FROM flow_unit .* state = 0\s*\)/,
     becomes: '',
   },
   {

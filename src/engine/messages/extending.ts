@@ -1,11 +1,11 @@
-/** Extends leases: many with one read, and a write for each that nothing waits for. */
+/** Extends leases: one read takes all their rows, and each has a write that nothing waits for. */
 
 import type { Extend, Extension, LeaseResult } from '../../backends/backend.ts'
 import { leaseMsMax } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { Queue } from '../queues/queue.ts'
-import { byKey, change } from '../statements.ts'
+import { change } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { holdLeased } from './expiry.ts'
@@ -13,9 +13,7 @@ import { hideUnheld, isForAnyLease, isHeld } from './late-receipts.ts'
 import { findRow, findRows, leaseRefusal, receiptFor } from './leases.ts'
 import type { MessageRow } from './message-rows.ts'
 
-const extend = change(`
-  UPDATE message SET due_at = ?, held_until = ?
-  WHERE sequence = ? AND generation = ? AND token = ? AND state${byKey} = 1 AND due_at > ?`)
+const extend = change('UPDATE message SET due_at = ?, held_until = ? WHERE sequence = ?')
 
 export function* extendLeases(tx: Transaction, request: Extend): Steps<readonly LeaseResult[]> {
   const queue = yield* tx.queue(request.queue)
@@ -54,7 +52,7 @@ function* extendLease(
   const refusal = leaseRefusal(tx, row, receipt)
   if (refusal === undefined && row.leased_at >= leaseExpiresAt - leaseMsMax) {
     const { dueAt, heldUntil } = holdLeased(queue, row, row.job !== null, leaseExpiresAt)
-    yield* tx.run(extend, dueAt, heldUntil, sequence, queue.generation, token, tx.now)
+    yield* tx.run(extend, dueAt, heldUntil, sequence)
     tx.wroteRow(queue)
     return { status: 'extended', leaseExpiresAt }
   }

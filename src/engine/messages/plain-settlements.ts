@@ -58,10 +58,8 @@ export function plainRun(
     if (settlement === undefined || receipt === undefined || !isPlain(settlement)) break
     if (settlement.outcome.kind !== (run[0]?.settlement ?? settlement).outcome.kind) break
     // Rising numbers are those of different messages: most come in the order of their claim.
-    if (receipt.sequence <= last) {
-      seen ??= new Set(run.map((earlier) => earlier.receipt.sequence))
-      if (seen.has(receipt.sequence)) break
-    }
+    if (receipt.sequence <= last) seen ??= new Set(run.map(({ receipt }) => receipt.sequence))
+    if (seen?.has(receipt.sequence)) break
     seen?.add(receipt.sequence)
     last = receipt.sequence
     run.push({ settlement, receipt })

@@ -9,7 +9,7 @@
  * of all series: it waits for transactions that have written theirs, and those that come later fail, and run
  * again.
  */
-import { change, query } from '../../../engine/statements.ts'
+import { change, type Query, query, type Statement } from '../../../engine/statements.ts'
 
 /** How long the mark of a series is kept that commits nothing. It is made again when it is needed. */
 const keptMs = 86_400_000
@@ -25,7 +25,16 @@ export const markSql = `marked AS (
   )
   SELECT 1 / count(*) FROM marked`
 
-export const commitMarks = {
+interface CommitMarks {
+  readonly create: Statement
+  readonly write: Statement
+  readonly raiseVersions: Statement
+  /** The number that has won. */
+  readonly settle: Query<{ number: number }>
+  readonly remove: Statement
+}
+
+export const commitMarks: CommitMarks = {
   // Waits for what changes the queues.
   create: change(`
     INSERT INTO commit_mark (series, number, version, at)
@@ -33,7 +42,6 @@ export const commitMarks = {
     ON CONFLICT (series) DO UPDATE SET version = excluded.version`),
   write: change(`WITH ${markSql}`),
   raiseVersions: change('UPDATE commit_mark SET version = version + 1'),
-  /** The number that has won. */
   settle: query<{ number: number }>(`
     UPDATE commit_mark SET number = CASE WHEN number < ? THEN CAST(? AS BIGINT) + 1 ELSE number END
     WHERE series = ?

@@ -94,6 +94,11 @@ export class StoreHead {
     return this.#moment(head)
   }
 
+  /** A commit has written the time down. */
+  wroteClock(now: number): void {
+    this.#writtenMs = Math.max(this.#writtenMs, now)
+  }
+
   /** The queues have changed: what is known does not count any more. */
   outdated(): void {
     this.#readMs = Number.NEGATIVE_INFINITY
@@ -102,7 +107,6 @@ export class StoreHead {
   #moment(head: HeadRow): Moment {
     const now = this.#clock.now(head)
     const isTime = now - Math.max(head.clock_ms, this.#writtenMs) >= clockEveryMs
-    if (isTime) this.#writtenMs = now
     const clock = isTime ? ([this.#clock.uptimeMs, this.#clock.boot] as const) : undefined
     return { now, wallMs: this.#clock.wallMs, clock, cache: this.#cache }
   }

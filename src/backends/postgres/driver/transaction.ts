@@ -111,6 +111,11 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     return this.facts.horizon
   }
 
+  /** Whether its commit writes the time down. */
+  get wroteClock(): boolean {
+    return this.#clock !== undefined && this.#writes > 0
+  }
+
   get hasChangedQueues(): boolean {
     return this.#hasChangedQueues
   }

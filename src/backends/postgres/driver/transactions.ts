@@ -37,6 +37,7 @@ export class Transactions {
     const { head, connected } = this.#options
     const committed = await connected((connection) => this.#try(connection, series, run))
     if (committed?.hasChangedQueues !== false) head.outdated()
+    if (committed?.wroteClock) head.wroteClock(committed.now)
     if (committed !== undefined) return committed
     series.hasMark = false
     throw new Outdated('The queues have changed.')
