@@ -52,7 +52,7 @@ describe('a file that is not a store', () => {
     inTemporaryFolder('opening', async (folder) => {
       const file = folder.file('notes.txt')
       writeFileSync(file, 'shopping list\n'.repeat(200))
-      await refuses(file, 'store_foreign', /notes\.txt.*move the file away/)
+      await refuses(file, 'store_foreign', /notes\.txt.*move it away/)
     }))
 
   test('is refused when it is the database of another program', () =>

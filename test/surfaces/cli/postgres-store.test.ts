@@ -36,7 +36,7 @@ describe('a command with --store', () => {
     await on('message', 'send', 'orders', '{"id":17}')
     assert.deepEqual(await namesIn(scene, url), ['dead', 'orders'])
     assert.match(await on('message', 'peek', 'orders'), /"id": ?17/)
-    assert.match(await on('queue', 'metrics', 'orders'), /received/i)
+    assert.match(await on('queue', 'metrics', 'orders', '--json'), /"queue": ?"orders"/)
     await on('switch', 'hold', '--queue', 'orders')
     assert.match(await on('switch', 'list'), /orders/)
     assert.match(await on('alarm', 'list', '--json'), /\[/)
