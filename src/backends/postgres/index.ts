@@ -47,7 +47,9 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
       create,
       patienceMs: busyTimeoutMs,
       // A thread has no time but that of the database.
-      otherThread: usesPortsTime ? null : otherThreadFor({ pool, schema, keyIds: opening.keyIds }),
+      otherThread: usesPortsTime
+        ? null
+        : otherThreadFor({ pool, ownsPool, schema, keyIds: opening.keyIds }),
       onClockChange,
     })
     const backend = engineBackend(database)

@@ -19,24 +19,27 @@ const renewerModule: string = import.meta.url
 
 export interface StoreOfThread {
   readonly pool: pg.Pool
+  /** Its class of connections is ours, and only limits how long connecting takes. */
+  readonly ownsPool: boolean
   readonly schema: string
   /** Of the encryption keys. The thread needs no content. */
   readonly keyIds: readonly string[]
 }
 
 /** Null if a thread cannot make the connections of the pool, such as with a function for the password. */
-export function otherThreadFor({ pool, schema, keyIds }: StoreOfThread): OtherThread | null {
+export function otherThreadFor(store: StoreOfThread): OtherThread | null {
+  const { pool, ownsPool, schema, keyIds } = store
   const { options } = pool
   // The pool hides its password from loops.
-  const connection = { ...options, password: options.password }
-  if (!isPlain(connection)) return null
+  const { Client, ...connection } = { ...options, password: options.password }
+  if ((Client !== undefined && !ownsPool) || !isPlain(connection)) return null
   const copied = JSON.stringify({ connection, schema, keyIds } satisfies RenewerOptions)
   const thread = { module: renewerModule, options: { copied } }
   // So that nothing prints the password with the backend.
   return Object.defineProperty(thread, 'options', { enumerable: false })
 }
 
-interface RenewerOptions extends Omit<StoreOfThread, 'pool'> {
+interface RenewerOptions extends Omit<StoreOfThread, 'pool' | 'ownsPool'> {
   readonly connection: pg.PoolConfig
 }
 
