@@ -36,7 +36,7 @@ export interface CallerTransactionsOptions {
   readonly texts: StatementTexts
   readonly facts: StoreFacts
   readonly head: StoreHead
-  /** On which others hear what has changed. */
+  /** The channel of notifications to other processes. */
   readonly channel: string
   /** Runs a function on a connection of the store. */
   readonly connected: <T>(run: (connection: Connection) => Promise<T>) => Promise<T>

@@ -1,5 +1,5 @@
 /**
- * Tells other processes which queues have changed, and hears it from them. It is a hint: waiting receives
+ * Notifies other processes of queues that have changed, and receives their notifications. It is a hint: waiting receives
  * also poll. A notification is sent after the commit, and those of a moment share one, because commits that
  * notify wait for each other.
  */
@@ -72,7 +72,7 @@ export class Notifications {
     this.#sending = undefined
   }
 
-  /** Hears what other processes tell, from now on. Resolves after the first try. */
+  /** Receives notifications from now on. Resolves after the first try. */
   listen(): Promise<void> {
     this.#listening ??= this.#connect()
     return this.#listening

@@ -1,4 +1,4 @@
-/** The name of a schema or a channel as it stands in SQL. */
+/** The name of a schema or a channel quoted for SQL. */
 export function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

@@ -18,7 +18,7 @@ export class StatementTexts {
   /** Whether a statement that is prepared can be found again; a pooler may change the connection. */
   prepares = true
 
-  /** @param schema quoted, as it stands in SQL */
+  /** @param schema quoted for SQL */
   constructor(schema: string, tables: Iterable<string>) {
     this.#schema = schema
     this.#tables = new Set(tables)

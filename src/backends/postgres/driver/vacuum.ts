@@ -15,7 +15,7 @@ const tables = ['message', 'queue_count', 'commit_mark', 'store']
 
 export interface VacuumOptions {
   readonly ports: Ports
-  /** As it stands in SQL. */
+  /** Quoted for SQL. */
   readonly schema: string
   readonly query: (text: string) => Promise<unknown>
 }
