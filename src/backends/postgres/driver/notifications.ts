@@ -1,7 +1,7 @@
 /**
- * Notifies other processes of queues that have changed, and receives their notifications. It is a hint: waiting receives
- * also poll. A notification is sent after the commit, and those of a moment share one, because commits that
- * notify wait for each other.
+ * Notifies other processes of queues that have changed, and receives their notifications. These are hints:
+ * waiting receives also poll. A notification is sent after the commit, and those of a moment share one,
+ * because commits that notify wait for each other.
  */
 import type { Client } from 'pg'
 import type { Ports } from '../../../core/ports.ts'
