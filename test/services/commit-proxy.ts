@@ -245,7 +245,8 @@ class ProxiedConnection {
 const begins = /(?:^|;)\s*(?:BEGIN|START TRANSACTION)\b/i
 const ends = /(?:^|;)\s*(?:COMMIT|END|ROLLBACK)\s*(?:;|$)/i
 const commits = /(?:^|;)\s*(?:COMMIT|END)\s*(?:;|$)/i
-const writes = /(?<!FOR |FOR NO KEY )\b(?:INSERT|UPDATE|DELETE|nextval)\b/
+// A quoted word is the name of a right.
+const writes = /(?<!FOR |FOR NO KEY |')\b(?:INSERT|UPDATE|DELETE|nextval)\b/
 
 /** A message of the protocol: a letter, the length of the rest, and the rest. */
 class Frame {
