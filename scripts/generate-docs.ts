@@ -143,6 +143,7 @@ const capabilityNames: Readonly<Record<Exclude<keyof Capabilities, 'name'>, stri
   metrics: 'Metrics for each minute, and alarms',
   inboxes: 'Inboxes: messages that people claim',
   stacks: 'A record of deployed stacks',
+  concurrentCalls: 'Calls run side by side: a worker claims while its handlers run',
   backups: 'Backups while the store is in use',
   delayMsMax: 'Longest delay of a message',
 }

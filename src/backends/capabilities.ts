@@ -37,6 +37,8 @@ export interface Capabilities {
   readonly inboxes: boolean
   /** A record of the stacks that went up. */
   readonly stacks: boolean
+  /** Calls run side by side, and while the program works. So a worker claims while its handlers run. */
+  readonly concurrentCalls: boolean
   /** The store can be copied while it is in use. */
   readonly backups: boolean
   /** The longest delay of a message. */

@@ -16,8 +16,11 @@ import type { Source } from './source.ts'
 import { SourceWatch } from './source-watch.ts'
 import { isSuspect } from './suspect-job.ts'
 
+/** Handlers that return at once must not keep a claim or a settlement from being sent. */
+const startsPerTurn = 32
+
 export interface ClaimLoopSetup {
-  readonly backend: Pick<Backend, 'receive' | 'whenReady'>
+  readonly backend: Pick<Backend, 'receive' | 'whenReady' | 'capabilities'>
   readonly ports: Pick<Ports, 'clock' | 'timers'>
   readonly sources: readonly Source[]
   readonly concurrency: number
@@ -51,6 +54,8 @@ export class ClaimLoop {
   /** How many deliveries claims have returned. */
   #claimed = 0
   #whenQuiet: (() => void)[] = []
+  /** How many waiting deliveries may start in this turn of the event loop. */
+  #startsLeft = Number.POSITIVE_INFINITY
   #isScheduled = false
   #isStarting = false
   /** A queue with a job that must run alone. */
@@ -61,6 +66,7 @@ export class ClaimLoop {
     this.#free = setup.concurrency
     this.#ahead = new ClaimsAhead({
       ports: setup.ports,
+      concurrentCalls: setup.backend.capabilities.concurrentCalls,
       release: (waiting) => this.#releaseAll(waiting),
     })
     this.#watch = new SourceWatch({
@@ -155,7 +161,15 @@ export class ClaimLoop {
   #turn(): void {
     this.#isScheduled = false
     if (this.#stopping.signal.aborted) return
-    if (this.#free === 0 && this.#batched.length === 0) return
+    if (this.#setup.backend.capabilities.concurrentCalls) {
+      this.#startsLeft = startsPerTurn
+      this.#refill()
+      this.#startWaiting()
+      if (this.#startsLeft === 0) {
+        this.#schedule()
+        return
+      }
+    }
     // Otherwise the other queues would get all slots that become free during a claim.
     if (this.#claims.size > 0) return
     if (this.#alone !== undefined) {
@@ -167,6 +181,21 @@ export class ClaimLoop {
       for (const [source, wanted] of this.#wanted()) this.#begin(source, wanted)
     }
     for (const source of this.#batched) this.#fill(source)
+  }
+
+  /** Claims the next deliveries of queues whose waiting ones are being started. */
+  #refill(): void {
+    if (this.#claims.size > 0) return
+    const sources = this.#setup.sources.filter((source) => {
+      return source.state === 'ready' && this.#ahead.has(source)
+    })
+    const room = this.#ahead.room(this.#setup.concurrency)
+    if (room === 0 || sources.length === 0) return
+    const weights = sources.reduce((sum, { weight }) => sum + weight, 0)
+    for (const source of sources) {
+      const count = Math.floor((room * source.weight) / weights)
+      if (count > 0) this.#begin(source, { slots: 0, ahead: count - 1, max: 1 })
+    }
   }
 
   /** Claims for the open batches of a queue that needs no further slot. */
@@ -212,14 +241,13 @@ export class ClaimLoop {
     return wanted
   }
 
-  /** Queues that may run another handler and, as far as is known, have work. */
+  /** Queues that may run another handler and, as far as is known, have work or will have it soon. */
   #willing(slotsOf: (source: Source) => number): readonly Source[] {
     return this.#setup.sources.filter((source) => {
       const slots = slotsOf(source)
       if (source.running + slots >= source.setup.concurrency) return false
-      return (
-        this.#ahead.has(source) || (source.state === 'ready' && slots < limits.messagesPerCall.max)
-      )
+      if (this.#ahead.has(source) || source.state === 'claiming') return true
+      return source.state === 'ready' && slots < limits.messagesPerCall.max
     })
   }
 
@@ -256,6 +284,7 @@ export class ClaimLoop {
     }
     try {
       await receiveFor(backend, source, wanted, { onLeased, heldNames })
+      if (slots === 0) this.#ahead.noteClaim(this.#setup.ports.clock.monotonic() - claimedMs)
       this.#watch.succeeded(source)
       if (source.hasBatches && this.#alone !== source) this.#takeBatches(source, wanted, claimed)
       else this.#take(source, slots, claimed)
@@ -276,8 +305,13 @@ export class ClaimLoop {
       return
     }
     const isAlone = this.#alone === source && slots === 1
+    const rest = claimed.slice(slots)
     // Before any handler starts, because a handler that blocks must not prevent releasing the rest.
-    this.#ahead.add(source, claimed.slice(slots))
+    this.#ahead.add(
+      source,
+      rest.filter(({ delivery }) => !isSuspect(delivery)),
+    )
+    for (const one of rest) if (isSuspect(one.delivery)) this.#postpone(one)
     // Start in order: a slot that is free at once must not be used before the others of this claim.
     this.#isStarting = true
     for (const one of claimed.slice(0, slots)) {
@@ -292,8 +326,9 @@ export class ClaimLoop {
     }
     this.#isStarting = false
     if (isAlone && claimed.length === 0) this.#alone = undefined
-    if (missing === 0) source.state = 'ready'
-    else void this.#watch.watch(source)
+    const wasEmpty = missing > 0 || claimed.length === 0
+    if (wasEmpty) void this.#watch.watch(source)
+    else source.state = 'ready'
   }
 
   /** Releases a job that must run alone. It is claimed again when nothing else runs. */
@@ -355,16 +390,16 @@ export class ClaimLoop {
 
   /** Starts waiting deliveries in free slots, until it is the turn of a queue that must be claimed from. */
   #startWaiting(): void {
-    // A handler that returns at once frees its slot in here, and this loop continues with it. During a claim
-    // nothing starts: the other queues would get all slots that become free.
-    if (this.#isStarting || this.#ahead.size === 0 || this.#claims.size > 0) return
+    // A handler that returns at once frees its slot in here, and this loop continues with it.
+    if (this.#isStarting || this.#ahead.size === 0) return
     this.#isStarting = true
-    while (this.#free > 0) {
+    while (this.#free > 0 && this.#startsLeft > 0) {
       const willing = this.#willing(noSlots)
       const source = this.#rotation.peek(willing)
       const next = source && this.#ahead.next(source)
       if (next === undefined) break
       this.#rotation.next(willing)
+      this.#startsLeft -= 1
       this.#occupy(next.source, 1)
       this.#run(next)
     }

@@ -5,6 +5,7 @@ import { gate, openScene, started, type WorkerScene } from '../../test/support/w
 import type { Receive } from '../backends/backend.ts'
 import { defineApp } from '../contracts/define-app.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
+import type { Worker } from './worker.ts'
 
 const app = defineApp('ahead', {
   queues: {
@@ -17,23 +18,40 @@ type Key = keyof Ahead['queues']
 
 interface Line extends WorkerScene<Ahead> {
   readonly receives: Receive[]
+  /** While it is closed, no call that settles returns. */
+  readonly settling: { until: Promise<void> }
   fill(key: Key, count: number): Promise<void>
 }
 
-async function line(): Promise<Line> {
+interface StuckLine extends Line {
+  readonly worker: Worker
+  readonly stuck: ReturnType<typeof gate<void>>
+  readonly done: readonly number[]
+}
+
+async function line(concurrentCalls = false): Promise<Line> {
   const receives: Receive[] = []
+  const settling = { until: Promise.resolve() }
   const scene = await openScene(app, {
     wrap: (backend) => ({
       ...backend,
-      receive: (request) => {
+      capabilities: { ...backend.capabilities, concurrentCalls },
+      receive: async (request) => {
         receives.push(request)
+        // A turn of the event loop later: what runs meanwhile is not stopped by the call.
+        if (concurrentCalls) await new Promise((resolve) => setImmediate(resolve))
         return backend.receive(request)
+      },
+      settle: async (request) => {
+        await settling.until
+        return backend.settle(request)
       },
     }),
   })
   return {
     ...scene,
     receives,
+    settling,
     async fill(key, count) {
       const entries = Array.from(
         { length: count },
@@ -44,9 +62,12 @@ async function line(): Promise<Line> {
   }
 }
 
-describe('a worker with fast handlers', () => {
+describe.each([
+  ['a store that stops the program during a call', false],
+  ['a store that works while the program does', true],
+])('a worker with fast handlers, on %s', (_, concurrentCalls) => {
   test('claims ahead of its slots, and still runs no more at once than it has', async () => {
-    const { mill, fill, receives, until } = await line()
+    const { mill, fill, receives, until } = await line(concurrentCalls)
     await fill('basic', 1_000)
     let running = 0
     let most = 0
@@ -102,7 +123,7 @@ describe('a worker with fast handlers', () => {
   })
 
   test('claims nothing ahead where the queue counts what runs', async () => {
-    const { mill, backend, fill, until, receives } = await line()
+    const { mill, backend, fill, until, receives } = await line(concurrentCalls)
     await fill('limited', 300)
     let most = 0
     const handler = async (): Promise<void> => {
@@ -119,29 +140,77 @@ describe('a worker with fast handlers', () => {
   })
 })
 
-describe('what was claimed ahead', () => {
-  /** A worker with one slot that is fast until job 300 waits. */
-  async function stuckLine() {
-    const scene = await line()
-    await scene.fill('basic', 1_000)
-    const stuck = gate()
-    const done: number[] = []
-    const worker = started(
-      scene.mill.worker({
-        poll: ['basic'],
-        concurrency: 1,
-        handle: {
-          RUN: (payload) => {
-            done.push(payload)
-            return payload === 300 ? stuck.opened : undefined
-          },
-        },
-      }),
-    )
-    await scene.until('it is stuck', () => done.includes(300))
-    return { ...scene, worker, stuck, done }
-  }
+describe('a worker on a store that works while the program does', () => {
+  test('claims the next jobs while others wait to be started', async () => {
+    const { mill, fill, receives, until } = await line(true)
+    await fill('basic', 1_000)
+    let done = 0
+    const handle = {
+      RUN: async (): Promise<void> => {
+        await Promise.resolve()
+        done += 1
+      },
+    }
+    started(mill.worker({ poll: ['basic'], concurrency: 2, handle }))
+    await until('all are done', () => done === 1_000)
+    // They are not for a slot.
+    const next = receives.filter(({ max, prefetch = 0 }) => max === 1 && prefetch > 2)
+    assert.ok(next.length > 3, `${next.length} of ${receives.length} claims`)
+  })
 
+  test('stops claiming when too much is not settled', async () => {
+    const { mill, fill, settling, clock } = await line(true)
+    for (const count of [1_000, 1_000, 1_000]) await fill('basic', count)
+    const held = gate()
+    settling.until = held.opened
+    let done = 0
+    const handle = {
+      RUN: () => {
+        done += 1
+      },
+    }
+    started(mill.worker({ poll: ['basic'], concurrency: 2, handle }))
+    for (let turn = 0; turn < 100; turn += 1) await clock.advance(1)
+    assert.ok(done >= 1_000 && done <= 1_010, `${done} are done`)
+    held.open()
+    for (let turn = 0; turn < 200 && done < 3_000; turn += 1) await clock.advance(1)
+    assert.equal(done, 3_000)
+  })
+
+  test('does not claim again and again behind a handler that turns slow', async () => {
+    const { clock, receives, stuck, worker } = await stuckLine(true)
+    await clock.advance(100)
+    const before = receives.length
+    for (let turn = 0; turn < 20; turn += 1) await clock.advance(100)
+    assert.equal(receives.length, before)
+    stuck.open()
+    await worker.stop()
+  })
+})
+
+/** A worker with one slot that is fast until job 300 waits. */
+async function stuckLine(concurrentCalls = false): Promise<StuckLine> {
+  const scene = await line(concurrentCalls)
+  await scene.fill('basic', 1_000)
+  const stuck = gate()
+  const done: number[] = []
+  const worker = started(
+    scene.mill.worker({
+      poll: ['basic'],
+      concurrency: 1,
+      handle: {
+        RUN: (payload) => {
+          done.push(payload)
+          return payload === 300 ? stuck.opened : undefined
+        },
+      },
+    }),
+  )
+  await scene.until('it is stuck', () => done.includes(300))
+  return { ...scene, worker, stuck, done }
+}
+
+describe('what was claimed ahead', () => {
   test('is released within milliseconds behind a handler that turns slow', async () => {
     const { mill, clock, worker, stuck } = await stuckLine()
     const before = await mill.queues.basic.statistics()

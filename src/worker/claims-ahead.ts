@@ -9,17 +9,21 @@ import type { Ports } from '../core/ports.ts'
 import type { HeldLease } from './lease-keeper.ts'
 import type { Source } from './source.ts'
 
-/** Deliveries are claimed ahead if they are expected to start within this time. */
+/** Deliveries are claimed ahead if they are expected to start within this time and that of a claim. */
 const horizonMs = 5
 
-/** A delivery that has waited this long is released. Four horizons, because a commit may be slow. */
-const waitMsMax = 20
+/** A delivery that has waited for so many horizons is released. */
+const horizonsMax = 4
 
 /** Claiming more than this does not make a commit noticeably cheaper per job. */
-export const claimsAheadMax = 200
+export const claimsAheadMax = 500
+
+/** The same where a claim stops the program, which must go on soon. */
+const blockingClaimMax = 200
 
 /** One slow handler among a hundred fast ones is enough to claim nothing ahead for a while. */
-const sampleWeight = 1 / 64
+const handlerWeight = 1 / 64
+const claimWeight = 1 / 8
 
 /** Less than any handler takes. */
 const meanMsMin = 0.01
@@ -31,20 +35,28 @@ export interface Claimed {
   readonly lease: HeldLease
 }
 
+interface Waiting {
+  readonly claimed: Claimed
+  readonly sinceMs: number
+}
+
 export interface ClaimsAheadSetup {
   readonly ports: Pick<Ports, 'clock' | 'timers'>
+  /** Whether handlers run during a claim. */
+  readonly concurrentCalls: boolean
   /** Returns deliveries that have waited too long to their queues. */
   readonly release: (waiting: readonly Claimed[]) => void
 }
 
 export class ClaimsAhead {
   readonly #setup: ClaimsAheadSetup
-  readonly #waiting = new Map<Source, Claimed[]>()
+  readonly #waiting = new Map<Source, Waiting[]>()
   #size = 0
-  #waitingSinceMs = 0
   #cancelTimer: (() => void) | undefined
   /** The average duration of recent handlers. */
   #meanMs = Number.POSITIVE_INFINITY
+  /** The average duration of recent claims that handlers did not wait for. */
+  #claimMs = 0
 
   constructor(setup: ClaimsAheadSetup) {
     this.#setup = setup
@@ -57,21 +69,39 @@ export class ClaimsAhead {
   /** Records how long a handler took. */
   noteEnd(durationMs: number): void {
     const isFirst = this.#meanMs === Number.POSITIVE_INFINITY
-    this.#meanMs = isFirst ? durationMs : this.#meanMs + (durationMs - this.#meanMs) * sampleWeight
+    this.#meanMs = isFirst ? durationMs : this.#meanMs + (durationMs - this.#meanMs) * handlerWeight
+  }
+
+  /** Records how long a claim took while handlers ran. */
+  noteClaim(durationMs: number): void {
+    this.#claimMs += (durationMs - this.#claimMs) * claimWeight
+  }
+
+  get #horizonMs(): number {
+    return horizonMs + this.#claimMs
   }
 
   /** How many handlers will start within the horizon in this many slots. */
   expectedStarts(slots: number): number {
-    const perSlot = horizonMs / Math.max(this.#meanMs, meanMsMin)
-    return Math.min(claimsAheadMax, Math.floor(slots * perSlot))
+    const perSlot = this.#horizonMs / Math.max(this.#meanMs, meanMsMin)
+    const max = this.#setup.concurrentCalls ? claimsAheadMax : blockingClaimMax
+    return Math.min(max, Math.floor(slots * perSlot))
+  }
+
+  /** How many more deliveries to claim while others run in this many slots: many in one claim, or none. */
+  room(slots: number): number {
+    const expected = this.expectedStarts(slots)
+    const room = expected - this.#size
+    return room < expected / 2 ? 0 : room
   }
 
   add(source: Source, claimed: readonly Claimed[]): void {
     if (claimed.length === 0) return
-    if (this.#size === 0) this.#waitingSinceMs = this.#setup.ports.clock.monotonic()
-    this.#waiting.set(source, [...(this.#waiting.get(source) ?? []), ...claimed])
+    const sinceMs = this.#setup.ports.clock.monotonic()
+    const added = claimed.map((one) => ({ claimed: one, sinceMs }))
+    this.#waiting.set(source, [...(this.#waiting.get(source) ?? []), ...added])
     this.#size += claimed.length
-    if (this.#cancelTimer === undefined) this.#planRelease(waitMsMax)
+    if (this.#cancelTimer === undefined) this.#planRelease(horizonsMax * this.#horizonMs)
   }
 
   has(source: Source): boolean {
@@ -84,12 +114,12 @@ export class ClaimsAhead {
     const first = waiting?.shift()
     if (first !== undefined) this.#size -= 1
     if (waiting?.length === 0) this.#waiting.delete(source)
-    return first
+    return first?.claimed
   }
 
   /** Removes and returns all. */
   clear(): readonly Claimed[] {
-    const waiting = [...this.#waiting.values()].flat()
+    const waiting = [...this.#waiting.values()].flat().map(({ claimed }) => claimed)
     this.#waiting.clear()
     this.#size = 0
     return waiting
@@ -100,9 +130,11 @@ export class ClaimsAhead {
     const check = (): void => {
       this.#cancelTimer = undefined
       if (this.#size === 0) return
-      const waitedMs = clock.monotonic() - this.#waitingSinceMs
-      if (waitedMs >= waitMsMax) this.#setup.release(this.clear())
-      else this.#planRelease(waitMsMax - waitedMs)
+      const sinceMs = [...this.#waiting.values()].map(([first]) => first?.sinceMs ?? 0)
+      const waitedMs = clock.monotonic() - Math.min(...sinceMs)
+      const leftMs = horizonsMax * this.#horizonMs - waitedMs
+      if (leftMs <= 0) this.#setup.release(this.clear())
+      else this.#planRelease(leftMs)
     }
     this.#cancelTimer = timers.after(delayMs, check, { background: true })
   }

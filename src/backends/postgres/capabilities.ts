@@ -20,6 +20,7 @@ export const postgresCapabilities: Capabilities = {
   metrics: true,
   inboxes: true,
   stacks: true,
+  concurrentCalls: true,
   backups: false,
   delayMsMax: limits.messageDelayMs.max,
 }

@@ -109,7 +109,7 @@ export class PostgresDatabase implements Database {
       connections,
       channel,
       connect: options.connect,
-      onChange: (queues) => this.#waiting.recheck(queues),
+      onChange: (changes) => this.#waiting.recheck(changes),
     })
     this.#vacuum = new Vacuum({
       ports,
@@ -310,9 +310,8 @@ export class PostgresDatabase implements Database {
   #committed(tx: PostgresTransaction): void {
     tx.committed()
     this.#vacuum.note(tx.deadRows)
-    const changed = new Set([...tx.gained, ...tx.touched])
-    this.#waiting.recheck(tx.hasChangedQueues ? undefined : changed)
-    this.#notifications.send(tx.concernsOthers ? changed : [])
+    this.#waiting.recheck(tx.hasChangedQueues ? undefined : tx.queueChanges)
+    if (tx.concernsOthers) this.#notifications.send(tx.queueChanges)
   }
 
   #claimFor(request: Receive, queueId: number): Promise<readonly Delivery[]> {

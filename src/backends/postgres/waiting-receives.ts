@@ -7,6 +7,7 @@
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
 import type { Delivery, Receive, WhenReady } from '../backend.ts'
+import type { QueueChanges } from './driver/notifications.ts'
 
 /** A queue with waiting receives is looked at this often, whatever was heard of it. */
 const pollMs = 1_000
@@ -120,10 +121,11 @@ export class WaitingReceives {
     })
   }
 
-  /** Looks at these queues, or at all of them. */
-  recheck(names?: ReadonlySet<string>): void {
+  /** Wakes those who watch a queue with a new message, and looks at the others, or at all queues. */
+  recheck(changes?: QueueChanges): void {
     for (const waiting of [...this.#waiting.values()]) {
-      if (names === undefined || names.has(waiting.queue)) this.#look(waiting)
+      if (changes?.gained.has(waiting.queue)) for (const finish of [...waiting.watchers]) finish()
+      if (changes === undefined || changes.queues.has(waiting.queue)) this.#look(waiting)
     }
   }
 
@@ -137,7 +139,7 @@ export class WaitingReceives {
 
   #look(waiting: Waiters): void {
     waiting.looksAgain = true
-    if (waiting.isLooking) return
+    if (waiting.isLooking || !isAwaited(waiting)) return
     waiting.isLooking = true
     void this.#options.track(this.#lookUntilQuiet(waiting))
   }

@@ -20,6 +20,7 @@ export const sqliteCapabilities: Capabilities = {
   metrics: true,
   inboxes: true,
   stacks: true,
+  concurrentCalls: false,
   backups: true,
   delayMsMax: limits.messageDelayMs.max,
 }

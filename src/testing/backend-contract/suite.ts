@@ -27,7 +27,7 @@ type Flag = {
 
 /** What a test needs beyond the port itself. */
 export type Need =
-  | Exclude<Flag, 'durable' | 'callerTransactions' | 'backups'>
+  | Exclude<Flag, 'durable' | 'callerTransactions' | 'concurrentCalls' | 'backups'>
   | 'jumpWall'
   | 'reopen'
   | 'openAnother'

@@ -77,11 +77,10 @@ export class CallersTransaction extends PostgresTransaction {
     this.sendGathered()
     await this.allSent()
     const { connection, channel } = this.#options
-    const changed = [...new Set([...this.gained, ...this.touched])]
     const [found] = this.concernsOthers
       ? await connection.rows<{ version: number }>(sql.versionAndNotify, [
           channel,
-          notificationOf('', changed),
+          notificationOf('', this.queueChanges),
         ])
       : await connection.rows<{ version: number }>(sql.version, [])
     if (found?.version !== this.version) return false

@@ -8,7 +8,7 @@ import type { Ports } from '../../../core/ports.ts'
 import type { Connections } from './connections.ts'
 import { quotedName } from './quoted-name.ts'
 
-/** Longer lists of queues do not fit: then all of them are named. */
+/** Longer lists of queues do not fit: then none is named. */
 const payloadLengthMax = 7_000
 
 /** Pause before a lost connection is made again. */
@@ -21,18 +21,26 @@ export interface NotificationsOptions {
   /** A connection of its own, which is not shared and not pooled. */
   readonly connect: () => Client
   /** Undefined: any queue may have changed. */
-  readonly onChange: (queues?: ReadonlySet<string>) => void
+  readonly onChange: (changes?: QueueChanges) => void
+}
+
+/** Queues in which something has changed. */
+export interface QueueChanges {
+  readonly queues: ReadonlySet<string>
+  /** Those of them that have gained a ready message. */
+  readonly gained: ReadonlySet<string>
 }
 
 /** What is sent to tell that queues have changed. */
-export function notificationOf(sender: string, queues: readonly string[]): string {
-  const all = JSON.stringify([sender, ...queues])
+export function notificationOf(sender: string, { queues, gained }: QueueChanges): string {
+  const all = JSON.stringify([sender, [...queues], [...gained]])
   return all.length > payloadLengthMax ? JSON.stringify([sender]) : all
 }
 
 export class Notifications {
   readonly #options: NotificationsOptions
-  readonly #changed = new Set<string>()
+  readonly #queues = new Set<string>()
+  readonly #gained = new Set<string>()
   /** Tells the notifications of this process from those of others. */
   readonly #sender: string
   #sending: Promise<void> | undefined
@@ -47,9 +55,10 @@ export class Notifications {
   }
 
   /** Tells the others soon. */
-  send(queues: Iterable<string>): void {
-    for (const queue of queues) this.#changed.add(queue)
-    if (this.#sending !== undefined || this.#changed.size === 0) return
+  send({ queues, gained }: QueueChanges): void {
+    for (const queue of queues) this.#queues.add(queue)
+    for (const queue of gained) this.#gained.add(queue)
+    if (this.#sending !== undefined || this.#queues.size === 0) return
     this.#sending = new Promise((resolve) => {
       this.#options.ports.timers.soon(() => resolve(this.#sendAll()))
     })
@@ -62,10 +71,10 @@ export class Notifications {
 
   async #sendAll(): Promise<void> {
     const { connections, channel } = this.#options
-    while (this.#changed.size > 0) {
-      const names = [...this.#changed]
-      this.#changed.clear()
-      const payload = notificationOf(this.#sender, names)
+    while (this.#queues.size > 0) {
+      const payload = notificationOf(this.#sender, { queues: this.#queues, gained: this.#gained })
+      this.#queues.clear()
+      this.#gained.clear()
       // Others find out by their poll.
       await connections.query('SELECT pg_notify($1, $2)', [channel, payload]).catch(() => undefined)
     }
@@ -100,10 +109,10 @@ export class Notifications {
   }
 
   #heard(payload: string): void {
-    const [sender, ...names]: readonly string[] = JSON.parse(payload)
+    const [sender, queues, gained]: [string?, string[]?, string[]?] = JSON.parse(payload)
     // Its own changes are known here.
     if (sender === this.#sender) return
-    this.#options.onChange(names.length === 0 ? undefined : new Set(names))
+    this.#options.onChange(queues && { queues: new Set(queues), gained: new Set(gained) })
   }
 
   #reconnect(client: Client): void {

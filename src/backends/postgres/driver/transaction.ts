@@ -27,6 +27,7 @@ import type { ClaimHorizon } from './claim-horizon.ts'
 import { type CommitMark, commitMarks, markSql } from './commit-mark.ts'
 import type { TransactionConnection } from './connections.ts'
 import { PostgresMessages } from './native-messages.ts'
+import type { QueueChanges } from './notifications.ts'
 import { type Gathered, insertSql, insertValues, joined } from './plain-inserts.ts'
 import { QueueCache } from './queue-cache.ts'
 import { blockSize } from './sequence-block.ts'
@@ -373,6 +374,10 @@ export class PostgresTransaction extends PostgresView implements Transaction {
   /** The first change that failed without its rule waiting for it; all that follow it fail too. */
   get failure(): unknown {
     return this.#failure
+  }
+
+  get queueChanges(): QueueChanges {
+    return { queues: new Set([...this.gained, ...this.touched]), gained: this.gained }
   }
 
   /** Whether others may wait for what has changed: something ready, room under a ceiling, a setting. */
