@@ -43,3 +43,13 @@ export class WeightedRotation<Member extends Weighted> {
     this.#credits.delete(member)
   }
 }
+
+/** The share of each member in a count, rounded down. */
+export function sharedByWeight<Member extends Weighted>(
+  count: number,
+  members: readonly Member[],
+): ReadonlyMap<Member, number> {
+  const total = members.reduce((sum, { weight }) => sum + weight, 0)
+  const shareOf = ({ weight }: Member): number => Math.max(0, Math.floor((count * weight) / total))
+  return new Map(members.map((member) => [member, shareOf(member)]))
+}

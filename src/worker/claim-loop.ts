@@ -4,10 +4,12 @@
  * ones. Claims and settlements of one turn of the event loop share a commit.
  */
 import type { Backend, Delivery } from '../backends/backend.ts'
+import { Condition } from '../core/condition.ts'
 import { limits } from '../core/limits.ts'
 import { microtask } from '../core/microtask.ts'
+import { once } from '../core/once.ts'
 import type { Ports } from '../core/ports.ts'
-import { WeightedRotation } from '../core/weighted-rotation.ts'
+import { sharedByWeight, WeightedRotation } from '../core/weighted-rotation.ts'
 import { type Claim, receiveFor, type Wanted } from './claim-request.ts'
 import { type Claimed, ClaimsAhead } from './claims-ahead.ts'
 import type { HeldLease } from './lease-keeper.ts'
@@ -50,10 +52,10 @@ export class ClaimLoop {
   readonly #watch: SourceWatch
   /** Claims under way, and releases that must finish before the next claim. */
   readonly #claims = new Set<Promise<void>>()
+  readonly #quiet = new Condition(() => this.isQuiet)
   #free: number
   /** How many deliveries claims have returned. */
   #claimed = 0
-  #whenQuiet: (() => void)[] = []
   /** How many waiting deliveries may start in this turn of the event loop. */
   #startsLeft = Number.POSITIVE_INFINITY
   #isScheduled = false
@@ -73,7 +75,7 @@ export class ClaimLoop {
       ...setup,
       timers: setup.ports.timers,
       onSkipped: (source) => this.#rotation.leave(source),
-      onReady: () => this.#scheduleNow(),
+      onReady: () => this.#schedule({ isIdle: true }),
       onRested: () => this.#schedule(),
     })
     this.#batched = setup.sources.filter(({ hasBatches }) => hasBatches)
@@ -117,12 +119,8 @@ export class ClaimLoop {
     )
   }
 
-  async quiet(): Promise<void> {
-    while (!this.isQuiet) {
-      await new Promise<void>((resolve) => {
-        this.#whenQuiet.push(resolve)
-      })
-    }
+  quiet(): Promise<void> {
+    return this.#quiet.wait()
   }
 
   /** Claims from each queue again. Resolves when the loop is quiet, with whether all queues were empty. */
@@ -140,36 +138,22 @@ export class ClaimLoop {
     this.#batches.hurry()
   }
 
-  #tellQuiet(): void {
-    if (this.#whenQuiet.length === 0 || !this.isQuiet) return
-    for (const resolve of this.#whenQuiet.splice(0)) resolve()
-  }
-
-  #schedule(): void {
+  #schedule({ isIdle = false } = {}): void {
     if (this.#isScheduled || this.#stopping.signal.aborted) return
     this.#isScheduled = true
-    this.#setup.ports.timers.soon(() => this.#turn())
-  }
-
-  /** For an idle worker: nothing else will finish in this turn of the event loop. */
-  #scheduleNow(): void {
-    if (this.#isScheduled || this.#stopping.signal.aborted) return
-    this.#isScheduled = true
-    microtask(() => this.#turn())
+    const turn = (): void => this.#turn()
+    // In an idle worker, nothing else will finish in this turn of the event loop.
+    if (isIdle) microtask(turn)
+    else this.#setup.ports.timers.soon(turn)
   }
 
   #turn(): void {
     this.#isScheduled = false
     if (this.#stopping.signal.aborted) return
-    if (this.#setup.backend.capabilities.concurrentCalls) {
-      this.#startsLeft = startsPerTurn
-      this.#refill()
-      this.#startWaiting()
-      if (this.#startsLeft === 0) {
-        this.#schedule()
-        return
-      }
-    }
+    const { concurrentCalls } = this.#setup.backend.capabilities
+    if (concurrentCalls) this.#startsLeft = startsPerTurn
+    this.#startWaiting()
+    if (this.#startsLeft === 0) this.#schedule()
     // Otherwise the other queues would get all slots that become free during a claim.
     if (this.#claims.size > 0) return
     if (this.#alone !== undefined) {
@@ -177,23 +161,18 @@ export class ClaimLoop {
         this.#begin(this.#alone, { slots: 1, ahead: 0, max: 1 })
       return
     }
-    if (this.#free > 0) {
+    if (this.#free > 0 && this.#startsLeft > 0) {
       for (const [source, wanted] of this.#wanted()) this.#begin(source, wanted)
     }
     for (const source of this.#batched) this.#fill(source)
+    if (concurrentCalls && this.#claims.size === 0) this.#refill()
   }
 
   /** Claims the next deliveries of queues whose waiting ones are being started. */
   #refill(): void {
-    if (this.#claims.size > 0) return
-    const sources = this.#setup.sources.filter((source) => {
-      return source.state === 'ready' && this.#ahead.has(source)
-    })
-    const room = this.#ahead.room(this.#setup.concurrency)
-    if (room === 0 || sources.length === 0) return
-    const weights = sources.reduce((sum, { weight }) => sum + weight, 0)
-    for (const source of sources) {
-      const count = Math.floor((room * source.weight) / weights)
+    const { sources, concurrency } = this.#setup
+    const used = sources.filter((one) => one.state === 'ready' && this.#ahead.has(one))
+    for (const [source, count] of sharedByWeight(this.#ahead.room(concurrency), used)) {
       if (count > 0) this.#begin(source, { slots: 0, ahead: count - 1, max: 1 })
     }
   }
@@ -229,14 +208,10 @@ export class ClaimLoop {
     this.#isStarting = false
     if (this.#ahead.size === 0) this.#setup.onDrained()
     const ahead = this.#ahead.expectedStarts(slots) - slots
-    const weights = [...wanted.keys()].reduce((sum, { weight }) => sum + weight, 0)
+    const shares = sharedByWeight(ahead, [...wanted.keys()])
     for (const [source, one] of wanted) {
-      if (source.hasBatches) {
-        one.max = this.#batches.room(source, one.slots)
-        continue
-      }
-      const room = limits.messagesPerCall.max - one.slots
-      one.ahead = Math.max(0, Math.min(room, Math.floor((ahead * source.weight) / weights)))
+      if (source.hasBatches) one.max = this.#batches.room(source, one.slots)
+      else one.ahead = Math.min(limits.messagesPerCall.max - one.slots, shares.get(source) ?? 0)
     }
     return wanted
   }
@@ -261,7 +236,7 @@ export class ClaimLoop {
       this.#claims.delete(waiting)
       this.#startWaiting()
       this.#schedule()
-      this.#tellQuiet()
+      this.#quiet.check()
     })
     this.#claims.add(waiting)
   }
@@ -316,9 +291,7 @@ export class ClaimLoop {
     this.#isStarting = true
     for (const one of claimed.slice(0, slots)) {
       if (isAlone || !isSuspect(one.delivery)) {
-        this.#run(one, () => {
-          if (isAlone) this.#alone = undefined
-        })
+        this.#run(one, isAlone)
       } else {
         this.#postpone(one)
         this.#vacate(source, 1)
@@ -366,26 +339,22 @@ export class ClaimLoop {
 
   /** Runs a batch in its slot. */
   #runBatch(items: readonly Claimed[], source: Source): void {
-    let isFreed = false
-    this.#setup.runBatch(items, () => {
-      if (isFreed) return
-      isFreed = true
-      this.#vacate(source, 1)
-    })
+    this.#setup.runBatch(
+      items,
+      once(() => this.#vacate(source, 1)),
+    )
   }
 
   /** Runs a delivery in a slot that is occupied. */
-  #run(claimed: Claimed, onFreed?: () => void): void {
+  #run(claimed: Claimed, isAlone = false): void {
     const { clock } = this.#setup.ports
     const startedMs = clock.monotonic()
-    let isFreed = false
-    this.#setup.run(claimed, () => {
-      if (isFreed) return
-      isFreed = true
-      onFreed?.()
+    const free = once(() => {
+      if (isAlone) this.#alone = undefined
       this.#ahead.noteEnd(clock.monotonic() - startedMs)
       this.#vacate(claimed.source, 1)
     })
+    this.#setup.run(claimed, free)
   }
 
   /** Starts waiting deliveries in free slots, until it is the turn of a queue that must be claimed from. */
@@ -422,7 +391,7 @@ export class ClaimLoop {
     source.running -= count
     this.#startWaiting()
     this.#schedule()
-    this.#tellQuiet()
+    this.#quiet.check()
   }
 }
 

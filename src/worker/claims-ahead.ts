@@ -18,7 +18,7 @@ const horizonsMax = 4
 /** Claiming more than this does not make a commit noticeably cheaper per job. */
 export const claimsAheadMax = 500
 
-/** The same where a claim stops the program, which must go on soon. */
+/** The same where handlers wait for the claim. */
 const blockingClaimMax = 200
 
 /** One slow handler among a hundred fast ones is enough to claim nothing ahead for a while. */

@@ -3,6 +3,7 @@
  * inside the middleware, enforces the timeout, and settles with everything that the handler emitted.
  */
 import type { Delivery, Settlement } from '../backends/backend.ts'
+import { Condition } from '../core/condition.ts'
 import { isThenable } from '../core/is-thenable.ts'
 import type { Traces } from '../observability/traces.ts'
 import type { AbortKind } from './abort-reason.ts'
@@ -32,7 +33,7 @@ export class JobRunner {
   readonly #batches: BatchRunner
   /** Deliveries that are being run, settled or released. */
   #unsettled = 0
-  #whenIdle: (() => void)[] = []
+  readonly #idle = new Condition(() => this.isIdle)
 
   constructor(setup: JobRunnerSetup) {
     this.#setup = setup
@@ -57,12 +58,8 @@ export class JobRunner {
   }
 
   /** Resolves when nothing is being run or settled. */
-  async idle(): Promise<void> {
-    while (!this.isIdle) {
-      await new Promise<void>((resolve) => {
-        this.#whenIdle.push(resolve)
-      })
-    }
+  idle(): Promise<void> {
+    return this.#idle.wait()
   }
 
   /** Asks all handlers to stop. */
@@ -128,8 +125,7 @@ export class JobRunner {
   #ended(lease: HeldLease): void {
     this.#setup.keeper.drop(lease)
     this.#unsettled -= 1
-    if (this.#unsettled > 0) return
-    for (const resolve of this.#whenIdle.splice(0)) resolve()
+    this.#idle.check()
   }
 
   async #run(claimed: Claimed, onFreed: () => void, trace?: AttemptTrace): Promise<void> {

@@ -1,6 +1,7 @@
 /** Postgres as a database of the engine: a transaction for each rule, on any of several connections. */
 import type { Client, Pool } from 'pg'
 import type { ClockChange } from '../../core/clock-change.ts'
+import { Condition } from '../../core/condition.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
 import { Receipts } from '../../core/receipt.ts'
@@ -87,7 +88,7 @@ export class PostgresDatabase implements Database {
   readonly #transactions: Transactions
   readonly #callers: CallerTransactions
   #running = 0
-  #whenIdle: (() => void)[] = []
+  readonly #idle = new Condition(() => this.#running === 0)
   #closed: Promise<void> | undefined
 
   private constructor(
@@ -265,8 +266,7 @@ export class PostgresDatabase implements Database {
 
   /** Resolves when nothing is under way. */
   whenIdle(): Promise<void> {
-    if (this.#running === 0) return Promise.resolve()
-    return new Promise((resolve) => this.#whenIdle.push(resolve))
+    return this.#idle.wait()
   }
 
   /** Resolves when other processes are notified of what was committed here. */
@@ -291,7 +291,7 @@ export class PostgresDatabase implements Database {
       return await work
     } finally {
       this.#running -= 1
-      if (this.#running === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
+      this.#idle.check()
     }
   }
 

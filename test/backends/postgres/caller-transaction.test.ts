@@ -168,7 +168,7 @@ describe("jobs in the caller's own transaction", () => {
     await client.query('BEGIN')
     await enqueue(client, {})
     await client.query('COMMIT')
-    assert.equal(await heard, '["","q"]')
+    assert.equal(await heard, '["",["q"],["q"]]')
   })
 
   test('do not keep other transactions of the store waiting', async () => {
