@@ -18,8 +18,6 @@ type Key = keyof Ahead['queues']
 
 interface Line extends WorkerScene<Ahead> {
   readonly receives: Receive[]
-  /** While it is closed, no call that settles returns. */
-  readonly settling: { until: Promise<void> }
   fill(key: Key, count: number): Promise<void>
 }
 
@@ -44,20 +42,12 @@ function laterReceives(backend: Backend, concurrentCalls: boolean, to: Receive[]
 
 async function line(concurrentCalls = false): Promise<Line> {
   const receives: Receive[] = []
-  const settling = { until: Promise.resolve() }
   const scene = await openScene(app, {
-    wrap: (backend) => ({
-      ...laterReceives(backend, concurrentCalls, receives),
-      settle: async (request) => {
-        await settling.until
-        return backend.settle(request)
-      },
-    }),
+    wrap: (backend) => laterReceives(backend, concurrentCalls, receives),
   })
   return {
     ...scene,
     receives,
-    settling,
     async fill(key, count) {
       const entries = Array.from(
         { length: count },
@@ -164,25 +154,6 @@ describe('a worker on a store that works while the program does', () => {
     // They are not for a slot.
     const next = receives.filter(({ max, prefetch = 0 }) => max === 1 && prefetch > 2)
     assert.ok(next.length > 3, `${next.length} of ${receives.length} claims`)
-  })
-
-  test('stops claiming when too much is not settled', async () => {
-    const { mill, fill, settling, clock } = await line(true)
-    for (const count of [1_000, 1_000, 1_000]) await fill('basic', count)
-    const held = gate()
-    settling.until = held.opened
-    let done = 0
-    const handle = {
-      RUN: () => {
-        done += 1
-      },
-    }
-    started(mill.worker({ poll: ['basic'], concurrency: 2, handle }))
-    for (let turn = 0; turn < 100; turn += 1) await clock.advance(1)
-    assert.ok(done >= 1_000 && done <= 1_010, `${done} are done`)
-    held.open()
-    for (let turn = 0; turn < 200 && done < 3_000; turn += 1) await clock.advance(1)
-    assert.equal(done, 3_000)
   })
 
   test('does not claim again and again behind a handler that turns slow', async () => {

@@ -19,8 +19,6 @@ import { RunningHandlers } from './running-handlers.ts'
 import type { Source } from './source.ts'
 
 export interface JobRunnerSetup extends AttemptsSetup {
-  /** If more deliveries run or are being settled, a slot is free only after its settlement. Default: no limit. */
-  readonly unsettledMax?: number
   readonly layers: readonly Middleware[]
   /** Undefined if the app makes no spans. */
   readonly traces: Traces | undefined
@@ -130,7 +128,6 @@ export class JobRunner {
 
   async #run(claimed: Claimed, onFreed: () => void, trace?: AttemptTrace): Promise<void> {
     const attempts = this.#attempts
-    const { unsettledMax = Number.POSITIVE_INFINITY } = this.#setup
     try {
       const opening = attempts.open(claimed, trace)
       const opened = opening instanceof Promise ? await opening : opening
@@ -142,7 +139,7 @@ export class JobRunner {
       attempts.started(opened)
       const handling = opened.unread ?? this.#handle(opened)
       const end = handling instanceof Promise ? await handling : handling
-      if (this.#unsettled <= unsettledMax) onFreed()
+      onFreed()
       const decision = await attempts.decide(opened, end)
       await attempts.conclude(opened, decision, attempts.settle(opened, decision))
     } finally {

@@ -27,9 +27,6 @@ const abortGraceMs = 1_000
  */
 const aliveMs = 365 * 86_400_000
 
-/** Attempts that have ended and wait for a slow store. Their leases must be renewed. */
-const unsettledMax = 1_000
-
 /** Entries of a table with about a kilobyte each. */
 const batchedLeasesMax = 5_000
 
@@ -195,7 +192,6 @@ class WorkerRun {
       observe,
       onEnqueued,
       traces: setup.traces,
-      unsettledMax: setup.concurrency + unsettledMax,
     })
     this.#runner = runner
     this.#loop = new ClaimLoop({
