@@ -12,6 +12,7 @@ import { scopeText } from '../contracts/scope-text.ts'
 import { describeGiven } from '../core/checks.ts'
 import { durationMs } from '../core/durations.ts'
 import { logLevels } from '../core/log-line.ts'
+import type { AttemptLostListener } from '../core/lost-attempt.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
@@ -42,7 +43,7 @@ import type { RefusedDelivery } from '../receiving/check-deliveries.ts'
 import { createConsumer } from '../receiving/queue-consumer.ts'
 import { version } from '../version.ts'
 import { createJobReports } from '../worker/job-reports.ts'
-import type { DrivenWorker, Worker } from '../worker/worker.ts'
+import type { DrivenWorker } from '../worker/worker.ts'
 import type { UntypedWorkerOptions } from '../worker/worker-options.ts'
 import { appAlarmOwner, watchAppAlarms } from './app-alarms.ts'
 import { checkReady } from './check-ready.ts'
@@ -53,6 +54,7 @@ import { alarmListener, type Notice, noticesTo } from './notice.ts'
 import type { BackupOptions, DeadLetterHandle, Mill, OpenOptions } from './open.ts'
 import { openBackend } from './open-backend.ts'
 import { observerOf, openWorker } from './open-worker.ts'
+import { lostAttemptListener } from './report-events.ts'
 import { UnstartedWorkers } from './unstarted-workers.ts'
 
 const openOptions: OptionNames<OpenOptions> = {
@@ -93,9 +95,18 @@ export async function openApp<const Opened extends App>(
   const stage = options.stage ?? (process.env['MILLRACE_STAGE'] || app.stage || defaultStage)
   const resolved = resolveQueues(app, stage)
   const heldNames = heldNamesIn(process.env, resolved.planned)
-  const { backend, storeFile, closeBackend } = await backendOf(options, ports, onNotice)
-  const tally = new HandlerTally((key) => resolved.queues.find((one) => one.key === key)?.name)
   const { queues } = resolved
+  const printsFailures = options.log === undefined
+  const workers: DrivenWorker[] = []
+  const onAttemptLost = lostAttemptListener({
+    log,
+    printsFailures,
+    keyOf: (name) => queues.find((queue) => queue.name === name)?.key,
+    isHeld: (receipt) => workers.some((worker) => worker.holds(receipt)),
+  })
+  const listeners = { onNotice, onAttemptLost }
+  const { backend, storeFile, closeBackend } = await backendOf(options, ports, listeners)
+  const tally = new HandlerTally((key) => queues.find((one) => one.key === key)?.name)
   const schedulePlan = planSchedules({ app, stage, queues, backend, ports, traces })
   const ownBudgets = { scope: scopeText({ app: app.name, stage }), budgets: app.budgets }
   let maintenance: Maintenance
@@ -126,7 +137,6 @@ export async function openApp<const Opened extends App>(
   const collecting = createCollectors<Opened>(parts)
   const jobs = backend.jobs && traces ? tracedJobs(backend.jobs, traces) : backend.jobs
   const budgets = createBudgets({ backend, app: ownBudgets })
-  const workers: Worker[] = []
   const unstarted = new UnstartedWorkers({ timers: ports.timers, onNotice })
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {
@@ -174,7 +184,6 @@ export async function openApp<const Opened extends App>(
         unstarted,
         budgets,
       }
-      const printsFailures = options.log === undefined
       const emits = { emitter, flows: flows.emits, collectors: collecting }
       const setup = { ...parts, ...emits, printsFailures }
       const worker = openWorker(setup, testParts?.workerOptions(untyped) ?? untyped)
@@ -205,7 +214,7 @@ function refuseLog(log: unknown): void {
 async function backendOf(
   { backend, store, data, busyTimeout, encryptionKeys }: OpenOptions,
   ports: Ports,
-  onNotice: (notice: Notice) => void,
+  { onNotice, onAttemptLost }: StoreListeners,
 ): Promise<AppBackend> {
   if (backend !== undefined && store !== undefined) {
     const allowed = 'one of `store` and `backend`'
@@ -220,12 +229,18 @@ async function backendOf(
     encryptionKeys,
     ...(busyTimeout && { busyTimeoutMs: durationMs(busyTimeout, 'busyTimeout') }),
     onClockChange: (change) => onNotice({ kind: 'clock', ...change }),
+    ...(onAttemptLost && { onAttemptLost }),
   })
   return {
     backend: opened.backend,
     storeFile: opened.directory?.file ?? null,
     closeBackend: () => opened.backend.close(),
   }
+}
+
+interface StoreListeners {
+  readonly onNotice: (notice: Notice) => void
+  readonly onAttemptLost: AttemptLostListener | undefined
 }
 
 function appClosed(): MillraceError {

@@ -11,10 +11,9 @@ import type { Collectors } from '../flows/collectors.ts'
 import type { FlowEmits } from '../flows/emitted-flows.ts'
 import type { Emitter } from '../jobs/emitter.ts'
 import type { HandlerTally } from '../observability/handler-tally.ts'
-import { type Logger, silentLogger } from '../observability/logger.ts'
-import { failureReport } from '../observability/print-failure.ts'
+import { silentLogger } from '../observability/logger.ts'
 import type { Traces } from '../observability/traces.ts'
-import { factFields, logEnqueued, logTransition, logWith } from '../observability/transition-log.ts'
+import { factFields, logEnqueued, logWith } from '../observability/transition-log.ts'
 import type { HandlerBudgets } from '../operations/budgets.ts'
 import type { AnySendOptions } from '../producer/send-options.ts'
 import { buildSources } from '../worker/build-sources.ts'
@@ -22,17 +21,15 @@ import { limitHeapGrowth } from '../worker/heap-growth.ts'
 import { createWorker, type DrivenWorker, type WorkerSetup } from '../worker/worker.ts'
 import type { WorkerEvent } from '../worker/worker-event.ts'
 import { type UntypedWorkerOptions, workerDefaults } from '../worker/worker-options.ts'
+import { type EventReporting, harmless, reporterTo } from './report-events.ts'
 import type { UnstartedWorkers } from './unstarted-workers.ts'
 
-export interface OpenWorkerSetup {
+export interface OpenWorkerSetup extends EventReporting {
   readonly app: App
   readonly resolved: ResolvedQueues
   readonly backend: Backend
   readonly ports: Ports
-  readonly log: Logger
   readonly traces: Traces | undefined
-  /** Whether failed attempts are printed to stderr, because there is no log. */
-  readonly printsFailures: boolean
   /** Counts how handlers end, for the metrics. */
   readonly tally: HandlerTally
   readonly heldNames: readonly string[]
@@ -128,28 +125,12 @@ export function observerOf(
   }: Pick<OpenWorkerSetup, 'backend' | 'log' | 'printsFailures' | 'tally'>,
   onEvent: ((event: WorkerEvent) => void) | undefined,
 ): ((event: WorkerEvent) => void) | undefined {
-  const isLogged = log !== silentLogger
+  const report = reporterTo({ log, printsFailures })
   const isCounted = backend.metrics !== null
-  if (!isLogged && !printsFailures && !isCounted && onEvent === undefined) return undefined
+  if (report === undefined && !isCounted && onEvent === undefined) return undefined
   return (event) => {
     if (isCounted) tally.note(event)
-    if (isLogged) harmless(() => logTransition(log, event))
-    else if (printsFailures) printFailure(event)
+    report?.(event)
     if (onEvent !== undefined) harmless(() => onEvent(event))
-  }
-}
-
-/** Shows why a handler fails to those who have not set up a log yet. */
-function printFailure(event: WorkerEvent): void {
-  const report = failureReport(event)
-  if (report !== undefined) process.stderr.write(`millrace: ${report}`)
-}
-
-/** A log or a listener that throws must not prevent settling, or block a slot. */
-function harmless(run: () => void): void {
-  try {
-    run()
-  } catch (error) {
-    process.emitWarning(error instanceof Error ? error : String(error))
   }
 }

@@ -61,7 +61,7 @@ export interface OpenOptions {
   readonly onNotice?: (notice: Notice) => void
   /**
    * Gets one line per transition of a job. Any logger with these four methods works. Default: none, and
-   * workers print failed attempts to stderr. `false`: none, and nothing is printed.
+   * failed attempts are printed to stderr. `false`: none, and nothing is printed.
    */
   readonly log?: Logger | false
   /**

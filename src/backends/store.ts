@@ -1,5 +1,6 @@
 /** What an app or a server opens: a place where everything is kept, and how to open it. */
 import type { ClockChange } from '../core/clock-change.ts'
+import type { AttemptLostListener } from '../core/lost-attempt.ts'
 import type { Ports } from '../core/ports.ts'
 import type { Backend } from './backend.ts'
 
@@ -19,6 +20,8 @@ export interface StoreOpening {
   readonly busyTimeoutMs?: number
   /** Called when the wall clock jumps, returns, or when the store follows it. */
   readonly onClockChange?: (change: ClockChange) => void
+  /** Called when this process notices that an attempt of a job was lost, in whichever process it ran. */
+  readonly onAttemptLost?: AttemptLostListener
 }
 
 /** How texts that are sealed are read. */

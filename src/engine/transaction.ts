@@ -3,6 +3,7 @@
  * both, and the native steps that its speed depends on.
  */
 
+import type { AttemptLostListener } from '../core/lost-attempt.ts'
 import type { Ids } from '../core/ports.ts'
 import {
   noCounts as noQueueCounts,
@@ -60,6 +61,8 @@ export interface Transaction extends View {
   readonly hasChangedQueues: boolean
   /** Messages that this transaction has let expire so far. */
   readonly expired: number
+  /** Called after the commit with each attempt of a job that was lost; undefined if nothing listens. */
+  readonly onAttemptLost: AttemptLostListener | undefined
 
   /**
    * Keeps other transactions out of what has this name, until this one ends. For rules that read and then

@@ -10,6 +10,7 @@ import { startStoreMaintenance } from '../app/maintenance.ts'
 import { alarmListener, noticesTo } from '../app/notice.ts'
 import { type Mill, open } from '../app/open.ts'
 import { openBackend } from '../app/open-backend.ts'
+import { lostAttemptListener } from '../app/report-events.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { Store } from '../backends/store.ts'
 import type { QueueContract } from '../contracts/contract-of.ts'
@@ -19,7 +20,7 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
 import { serverDefaults } from '../core/server-defaults.ts'
 import { Service, type ServiceFailure, type SliceEnd } from '../maintenance/service.ts'
-import type { Logger } from '../observability/logger.ts'
+import { type Logger, silentLogger } from '../observability/logger.ts'
 import { createAlarms } from '../operations/alarms/alarms.ts'
 import { createBudgets } from '../operations/budgets.ts'
 import { createInbox } from '../operations/inbox.ts'
@@ -100,12 +101,21 @@ export async function serveWith(
   if (!hasCredentials) refusePublicAddress(host)
   if (ports === systemPorts) limitHeapGrowth('server', ports.timers)
 
+  let keyOf = (_name: string): string | undefined => undefined
+  const onAttemptLost = lostAttemptListener({
+    log: log ?? silentLogger,
+    printsFailures: log === undefined,
+    keyOf: (name) => keyOf(name),
+    // A server has no workers.
+    isHeld: () => false,
+  })
   const { backend, directory, place } = await openBackend({
     store: chosenStore(setup, environment),
     create: true,
     ports,
     busyTimeoutMs,
     onClockChange: (change) => onNotice({ kind: 'clock', ...change }),
+    ...(onAttemptLost && { onAttemptLost }),
   })
   const closing: (() => Promise<void>)[] = [() => backend.close()]
   const stopping = new AbortController()
@@ -129,6 +139,7 @@ export async function serveWith(
       onRefused: (refused) => onNotice({ kind: 'delivery_refused', ...refused }),
     })
     contracts.set(contractsOf(mill, setup.app))
+    keyOf = (name) => contracts.find(name)?.key
     const ready = (): Promise<void> => checkReady(backend, ports)
     const services: ServerServices = {
       ready,

@@ -102,6 +102,11 @@ export class LeaseKeeper {
     this.#setup.guard?.drop(held.slot)
   }
 
+  /** Whether the lease with this receipt is kept here, alive or lost. */
+  holds(receipt: string): boolean {
+    return [...this.#held].some((held) => held.receipt === receipt)
+  }
+
   /** Whether the lease may still be alive, as far as this process knows. */
   mayLive(held: HeldLease): boolean {
     return held.loss === undefined && !this.#hasExpired(held, this.#setup.ports.clock.monotonic())

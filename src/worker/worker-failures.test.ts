@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { describe, onTestFinished, test, vi } from 'vitest'
+import { describe, test } from 'vitest'
 import { z } from 'zod'
 import {
   aborted,
   openScene,
+  printed,
   type SceneOptions,
   started,
   type WorkerScene,
@@ -65,12 +66,6 @@ async function bank(
       return id
     },
   }
-}
-
-function printed(): () => string {
-  const write = vi.spyOn(process.stderr, 'write').mockImplementation(() => true)
-  onTestFinished(() => write.mockRestore())
-  return () => write.mock.calls.map(([text]) => String(text)).join('')
 }
 
 const cannot = (): never => {

@@ -56,9 +56,14 @@ export interface Worker {
   readonly running: number
 }
 
-/** A worker on a virtual clock. The test moves the clock when the worker has nothing left to do. */
+/** A worker as its app and tests see it. */
 export interface DrivenWorker extends Worker {
-  /** Resolves when nothing is claimed, runs or is being settled, as far as the worker knows. */
+  /** Whether it has not yet settled the delivery with this receipt. */
+  holds(receipt: string): boolean
+  /**
+   * Resolves when nothing is claimed, runs or is being settled, as far as the worker knows. A test moves its
+   * virtual clock then.
+   */
   quiet(): Promise<void>
 }
 
@@ -135,6 +140,7 @@ export function createWorker(setup: WorkerSetup): DrivenWorker {
       await worker.stop()
       if (loss !== undefined) throw loss
     },
+    holds: (receipt) => current?.holds(receipt) ?? false,
     async quiet() {
       await current?.quiet()
     },
@@ -217,6 +223,10 @@ class WorkerRun {
 
   get running(): number {
     return this.#runner.running
+  }
+
+  holds(receipt: string): boolean {
+    return this.#keeper.holds(receipt)
   }
 
   whenEnded(run: () => void): void {

@@ -100,7 +100,7 @@ async function workWithKills(
   ids: readonly string[],
   poll: readonly TaskQueue[],
 ): Promise<Worked> {
-  const argument: Omit<WorkerArgument, 'data'> = { poll, concurrency }
+  const argument: Omit<WorkerArgument, 'store'> = { poll, concurrency }
   for (let count = 0; count < 4; count += 1) scene.start(argument)
   const kills: number[] = []
   for (const part of [0.2, 0.5]) {

@@ -21,7 +21,7 @@ interface Scene {
 
 function inPress(purpose: string, run: (scene: Scene) => Promise<void>): Promise<void> {
   return inTemporaryFolder(purpose, async ({ path }) => {
-    const mill = await open(press, { data: path })
+    const mill = await open(press, { data: path, log: false })
     const file = mill.storeFile
     assert.ok(file !== null)
     const db = new DatabaseSync(file, { timeout: 10_000 })

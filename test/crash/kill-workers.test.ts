@@ -56,7 +56,7 @@ function isHopeless(task: Task | undefined): boolean {
 /** Two workers at any time; again and again one of them is killed, and another takes its place. */
 async function workWithKills(scene: WorkshopScene, ledger: string): Promise<number> {
   const randomness = seededRandomness(seed)
-  const argument: Omit<WorkerArgument, 'data'> = { poll: ['tasks'], concurrency: 10, ledger }
+  const argument: Omit<WorkerArgument, 'store'> = { poll: ['tasks'], concurrency: 10, ledger }
   const workers = [scene.start(argument), scene.start(argument)]
   const pace = (): number => Math.floor(startsPerKill * (0.5 + randomness.next()))
   let kills = 0

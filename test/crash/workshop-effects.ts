@@ -1,5 +1,6 @@
 /** The effects of tasks: messages in a queue of the store, and rows of a database outside of it. */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import type { FinishedJob } from '../../src/index.ts'
@@ -7,8 +8,8 @@ import { bodiesOf } from '../support/bodies-of.ts'
 import type { WorkshopScene } from './workshop-scene.ts'
 
 /** Makes the database for effects outside of the store; the answer is its file. */
-export function createLedger({ folder }: WorkshopScene): string {
-  const file = folder.file('ledger.db')
+export function createLedger({ store }: WorkshopScene): string {
+  const file = join(store, 'ledger.db')
   const db = new DatabaseSync(file)
   db.exec('PRAGMA journal_mode = WAL')
   db.exec('CREATE TABLE effect (id TEXT PRIMARY KEY, token INTEGER NOT NULL) WITHOUT ROWID')

@@ -1,9 +1,11 @@
 /** An open workshop, the worker processes that serve it, and what they have told about their tasks. */
 import assert from 'node:assert/strict'
 import { type Mill, open } from '../../src/index.ts'
+import { freshDatabase } from '../services/fresh-database.ts'
 import { type ChildEnd, type ChildMessage, ChildProgram } from '../support/child-program.ts'
+import { assertSoundPostgres } from '../support/postgres-inspection.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
-import { inTemporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+import { inTemporaryFolder } from '../support/temporary-folder.ts'
 import {
   sharedMs,
   type Task,
@@ -23,21 +25,22 @@ export interface TaskRun extends Omit<TaskMessage, 'kind' | 'atMs'> {
 
 export class WorkshopScene {
   readonly mill: Mill<typeof workshop>
-  readonly folder: TemporaryFolder
+  /** A folder, or the URL of a database. */
+  readonly store: string
   /** In the order in which they were heard of. */
   readonly runs: TaskRun[] = []
   readonly #workers = new Set<WorkshopWorker>()
   readonly #waiting = new Set<() => void>()
   #failure: Error | undefined
 
-  constructor(mill: Mill<typeof workshop>, folder: TemporaryFolder) {
+  constructor(mill: Mill<typeof workshop>, store: string) {
     this.mill = mill
-    this.folder = folder
+    this.store = store
   }
 
   /** Starts a worker process; it takes work as soon as it is up. */
-  start(options: Omit<WorkerArgument, 'data'>): WorkshopWorker {
-    const worker = new WorkshopWorker(this, { ...options, data: this.folder.path })
+  start(options: Omit<WorkerArgument, 'store'>): WorkshopWorker {
+    const worker = new WorkshopWorker(this, { ...options, store: this.store })
     this.#workers.add(worker)
     void worker.gone().then(({ code, errorText }) => {
       this.#workers.delete(worker)
@@ -167,16 +170,34 @@ export function inWorkshop(
   purpose: string,
   run: (scene: WorkshopScene) => Promise<void>,
 ): Promise<void> {
-  return inTemporaryFolder(purpose, async (folder) => {
-    const mill = await open(workshop, { data: folder.path })
-    const scene = new WorkshopScene(mill, folder)
-    try {
-      await run(scene)
-    } finally {
-      await scene.killAll()
-      await mill.close()
-    }
-    assert.ok(mill.storeFile !== null)
-    assertSoundStore(mill.storeFile)
+  return inTemporaryFolder(purpose, async ({ path }) => {
+    const { storeFile } = await inOpenWorkshop(path, run)
+    assert.ok(storeFile !== null)
+    assertSoundStore(storeFile)
   })
+}
+
+/** The same, with a database of its own. */
+export async function inPostgresWorkshop(
+  run: (scene: WorkshopScene) => Promise<void>,
+): Promise<void> {
+  const { url } = await freshDatabase()
+  await inOpenWorkshop(url, run)
+  await assertSoundPostgres({ url, schema: 'millrace' })
+}
+
+async function inOpenWorkshop(
+  store: string,
+  run: (scene: WorkshopScene) => Promise<void>,
+): Promise<Mill<typeof workshop>> {
+  // Attempts are lost all the time, and need not be printed.
+  const mill = await open(workshop, { store, log: false })
+  const scene = new WorkshopScene(mill, store)
+  try {
+    await run(scene)
+  } finally {
+    await scene.killAll()
+    await mill.close()
+  }
+  return mill
 }

@@ -9,7 +9,7 @@ type Context = HandlerContext<(typeof workshop)['queues']>
 
 const argument = childArgument<WorkerArgument>()
 const noteEffect = argument.ledger === undefined ? undefined : openLedger(argument.ledger)
-const mill = await open(workshop, { data: argument.data })
+const mill = await open(workshop, { store: argument.store })
 const worker = mill.worker({
   poll: argument.poll,
   concurrency: argument.concurrency,

@@ -60,7 +60,8 @@ export const workshop: App<{
 export type TaskQueue = 'tasks' | 'rated' | 'reserved' | 'keyed'
 
 export interface WorkerArgument {
-  readonly data: string
+  /** A folder, or the URL of a database. */
+  readonly store: string
   readonly poll: readonly TaskQueue[]
   readonly concurrency: number
   readonly stopTimeout?: Duration

@@ -1,5 +1,5 @@
 /** An open app on a real store, with a virtual clock and a log that the test can read. */
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import { type Mill, type OpenOptions, open } from '../../src/app/open.ts'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
@@ -86,6 +86,13 @@ export function collectingLogger(into: LogLine[]): Logger {
     (fields: LogFields, message: string): void =>
       void into.push({ level: name, message, fields })
   return { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
+}
+
+/** Keeps what this process prints to stderr until the test ends. */
+export function printed(): () => string {
+  const write = vi.spyOn(process.stderr, 'write').mockImplementation(() => true)
+  onTestFinished(() => write.mockRestore())
+  return () => write.mock.calls.map(([text]) => String(text)).join('')
 }
 
 /** Moves the clock one second at a time until a promise has settled. */

@@ -31,7 +31,7 @@ export interface OpenedPostgres {
 
 export async function openPostgres(options: PostgresOptions): Promise<OpenedPostgres> {
   const { schema = 'millrace', ports = systemPorts, usesPortsTime = false } = options
-  const { create = true, sealing, onClockChange, busyTimeoutMs = 15_000 } = options
+  const { create = true, sealing, onClockChange, onAttemptLost, busyTimeoutMs = 15_000 } = options
   const ownsPool = options.pool === undefined
   const pool = ownsPool ? newPool(options) : (options.pool as pg.Pool)
   const opening = sealing ?? nothingSealed
@@ -51,6 +51,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
         ? null
         : otherThreadFor({ pool, ownsPool, schema, keyIds: opening.keyIds }),
       onClockChange,
+      onAttemptLost,
     })
     const backend = engineBackend(database)
     return {

@@ -2,6 +2,7 @@
 import type { Client, Pool } from 'pg'
 import type { ClockChange } from '../../core/clock-change.ts'
 import { Condition } from '../../core/condition.ts'
+import type { AttemptLostListener } from '../../core/lost-attempt.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
 import { Receipts } from '../../core/receipt.ts'
@@ -71,6 +72,7 @@ export interface PostgresDatabaseOptions {
   readonly patienceMs: number
   readonly otherThread: OtherThread | null
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
+  readonly onAttemptLost?: AttemptLostListener | undefined
 }
 
 export class PostgresDatabase implements Database {
@@ -169,6 +171,7 @@ export class PostgresDatabase implements Database {
         messageIds: new MessageIds(row.id_prefix),
         receipts: new Receipts(row.receipt_key),
         memory: { turns: new Map(), historyPosition: 0 },
+        onAttemptLost: options.onAttemptLost,
         isSealed: opening.keyIds.length > 0,
         block: new SequenceBlock(ports.clock),
         horizon: new ClaimHorizon(ports.clock),

@@ -43,12 +43,14 @@ export async function openRecordingSqlite(
 }
 
 function opened(
-  { file, ports = systemPorts, busyTimeoutMs = 60_000, sealing, onClockChange }: SqliteOptions,
+  options: SqliteOptions,
   testing: Required<Pick<SqliteDatabaseOptions, 'records' | 'answersLate'>>,
 ): SqliteDatabase {
-  const opening = sealing ?? nothingSealed
+  const { file, ports = systemPorts, busyTimeoutMs = 60_000 } = options
+  const { sealing: opening = nothingSealed, onClockChange, onAttemptLost } = options
+  const listeners = { onClockChange, onAttemptLost }
   try {
-    return new SqliteDatabase({ file, ports, busyTimeoutMs, opening, onClockChange, ...testing })
+    return new SqliteDatabase({ file, ports, busyTimeoutMs, opening, ...listeners, ...testing })
   } catch (error) {
     throw storageError(error)
   }

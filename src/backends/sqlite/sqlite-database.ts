@@ -1,6 +1,7 @@
 /** SQLite as a database of the engine: one writer, whose transactions answer rules at once. */
 
 import type { ClockChange } from '../../core/clock-change.ts'
+import type { AttemptLostListener } from '../../core/lost-attempt.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ids, Ports } from '../../core/ports.ts'
 import type { Database } from '../../engine/database.ts'
@@ -41,6 +42,7 @@ export interface SqliteDatabaseOptions {
   readonly busyTimeoutMs: number
   readonly opening: ContentOpening
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
+  readonly onAttemptLost?: AttemptLostListener | undefined
   /** Records the messages that are sent, in a store that only this process uses. Default: false. */
   readonly records?: boolean
   /** Runs steps only when their rules wait for them, to find rules that do not. Default: false. */
@@ -72,6 +74,7 @@ export class SqliteDatabase implements Database {
     const openSession = (): Session => {
       const session = new Session(place.openDatabase(), clock, ports.ids, opening)
       session.answersLate = answersLate
+      session.onAttemptLost = options.onAttemptLost
       try {
         session.readStore()
       } catch (error) {

@@ -3,8 +3,10 @@
  * own queue first, the sweeper to all queues.
  */
 
+import type { LostAttempt } from '../../core/lost-attempt.ts'
 import { endUnit } from '../flows/flow-ends.ts'
 import { leaseLapsed } from '../inbox/inbox-events.ts'
+import { decodeDetails } from '../jobs/job-details.ts'
 import { finishJob, noteAttempt } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue.ts'
 import { change, type Query, query, skipLocked, upTo } from '../statements.ts'
@@ -159,9 +161,36 @@ const unsettled = 'The lease ended before the attempt was settled.'
 function* endAttempt(tx: Transaction, queue: Queue, row: ElapsedRow): Steps<boolean> {
   yield* noteAttempt(tx, row, { outcome: 'lapsed', error: unsettled, at: row.due_at })
   const content = yield* tx.one(sql.content, row.sequence)
-  if (content === undefined || !hasUsedUpReceives(queue, content)) return false
+  if (content === undefined) return false
   // There may never be another receive from this queue, and the job must end all the same.
-  return yield* moveUsedUp(tx, queue, content, row.due_at)
+  const isLast =
+    hasUsedUpReceives(queue, content) && (yield* moveUsedUp(tx, queue, content, row.due_at))
+  reportLost(tx, queue, row, { job: content.job, isLast })
+  return isLast
+}
+
+function reportLost(
+  tx: Transaction,
+  queue: Queue,
+  { sequence, token, receive_count: attempt, leased_at, due_at }: ElapsedRow,
+  { job, isLast }: Pick<ContentRow, 'job'> & Pick<LostAttempt, 'isLast'>,
+): void {
+  const { onAttemptLost } = tx
+  if (onAttemptLost === undefined || job === null) return
+  const { type, max: maxAttempts, traceId = null } = decodeDetails(job)
+  const lost: LostAttempt = {
+    queue: queue.name,
+    type,
+    id: tx.messageIds.of(sequence),
+    attempt,
+    maxAttempts,
+    traceId,
+    receipt: tx.receipts.format({ queueId: queue.id, sequence, token }),
+    durationMs: due_at - leased_at,
+    error: unsettled,
+    isLast,
+  }
+  tx.afterCommit(() => onAttemptLost(lost))
 }
 
 /** Ends all that is due in a queue; the sweeper keeps this short. */

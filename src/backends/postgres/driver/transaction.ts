@@ -5,6 +5,7 @@
  * stores them and commits.
  */
 
+import type { AttemptLostListener } from '../../../core/lost-attempt.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { snakeCase } from '../../../core/snake-case.ts'
 import type { Queue } from '../../../engine/queues/queue.ts'
@@ -115,6 +116,10 @@ export class PostgresTransaction extends PostgresView implements Transaction {
   /** Whether its commit writes the time down. */
   get wroteClock(): boolean {
     return this.#clock !== undefined && this.#writes > 0
+  }
+
+  get onAttemptLost(): AttemptLostListener | undefined {
+    return this.facts.onAttemptLost
   }
 
   get hasChangedQueues(): boolean {

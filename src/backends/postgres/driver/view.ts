@@ -1,4 +1,5 @@
 /** A store in Postgres at one moment, to be read on one connection. */
+import type { AttemptLostListener } from '../../../core/lost-attempt.ts'
 import type { Ids } from '../../../core/ports.ts'
 import type { Receipts } from '../../../core/receipt.ts'
 import { snakeCase } from '../../../core/snake-case.ts'
@@ -35,6 +36,7 @@ export interface StoreFacts {
   readonly messageIds: MessageIds
   readonly receipts: Receipts
   readonly memory: ProcessMemory
+  readonly onAttemptLost: AttemptLostListener | undefined
   readonly isSealed: boolean
   /** Tells the locks of this store from those of others in the same database. */
   readonly schema: string

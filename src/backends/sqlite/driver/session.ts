@@ -1,6 +1,7 @@
 /** One connection to the store with its prepared statements. It is rebuilt whole after a disk fault. */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { AttemptLostListener } from '../../../core/lost-attempt.ts'
 import type { Ids } from '../../../core/ports.ts'
 import { Receipts } from '../../../core/receipt.ts'
 import { keyIds, refuseMissingKeys } from '../../../engine/keys/known-keys.ts'
@@ -39,6 +40,7 @@ export class Session extends Statements {
   readonly clock: StoreClock
   /** Set in tests: steps run when their rules wait for them. */
   answersLate = false
+  onAttemptLost: AttemptLostListener | undefined
   /** Set where a transaction that changed queues may be rolled back without notice: read them each time. */
   mistrustsQueues = false
   readonly #begin: StatementSync

@@ -3,6 +3,7 @@
  * and the counters of queues are read once at the start and written once at the end.
  */
 
+import type { AttemptLostListener } from '../../../core/lost-attempt.ts'
 import type { Ids } from '../../../core/ports.ts'
 import type { Receipts } from '../../../core/receipt.ts'
 import { snakeCase } from '../../../core/snake-case.ts'
@@ -197,6 +198,10 @@ export class StoreTransaction extends StoreView implements Transaction {
   /** Rises with every write, so that the writer can tell whether a failed operation has changed rows. */
   get writes(): number {
     return this.#writes
+  }
+
+  get onAttemptLost(): AttemptLostListener | undefined {
+    return this.session.onAttemptLost
   }
 
   get hasChangedQueues(): boolean {
