@@ -8,7 +8,7 @@ import type { Failure } from '../../core/failure.ts'
 import type { FinishedJobStatus } from '../../core/job-state.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { Queue } from '../queues/queue.ts'
-import { byKey, change, orReplace, query } from '../statements.ts'
+import { byKey, change, forUpdate, orReplace, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { type NumberedAttempt, storeFailure } from './attempt-details.ts'
@@ -46,13 +46,15 @@ const finish = `${finishJobs()} FROM message WHERE sequence = ? AND job_type IS 
 
 const sql = {
   finish: change(finish),
+  // Both lock the message: if it is leased again before it is deleted, the job has not ended.
   // A job whose last lease lapsed, or that has expired since, has ended although the sweep has not noticed.
   finishHeld: change(`
     ${finish} AND generation = ? AND token = ?
       AND ((state = 1 AND due_at > ?)
-        OR (receive_count < /*sqlite (job ->> '$.max') *//*postgres (job::json ->> 'max')::bigint */ AND (expires_at IS NULL OR expires_at > ?)))`),
+        OR (receive_count < /*sqlite (job ->> '$.max') *//*postgres (job::json ->> 'max')::bigint */ AND (expires_at IS NULL OR expires_at > ?)))
+    ${forUpdate}`),
   finishLive: change(`
-    ${finish} AND generation = ? AND token = ? AND state${byKey} = 1 AND due_at > ?`),
+    ${finish} AND generation = ? AND token = ? AND state${byKey} = 1 AND due_at > ? ${forUpdate}`),
   addAttempt: change(`
     INSERT INTO job_attempt (number, attempt, started_at, ended_at, outcome, error)
     VALUES (?, ?, ?, ?, ?, ?)
