@@ -36,6 +36,8 @@ export interface ClaimLoopSetup {
   readonly runBatch: (items: readonly Claimed[], onFreed: () => void) => void
   /** Releases a delivery that must not be run now, as if it had not been received. */
   readonly release: (claimed: Claimed) => Promise<void>
+  /** Whether nothing more is claimed until the next call of `start`. */
+  readonly isHeldBack: () => boolean
   /** Called when no delivery waits any more, so that settlements need not wait for others. */
   readonly onDrained: () => void
   readonly onFailure: (source: Source, error: unknown, retryInMs: number) => void
@@ -156,6 +158,7 @@ export class ClaimLoop {
     if (this.#startsLeft === 0) this.#schedule()
     // Otherwise the other queues would get all slots that become free during a claim.
     if (this.#claims.size > 0) return
+    if (this.#setup.isHeldBack()) return
     if (this.#alone !== undefined) {
       if (this.#free === this.#setup.concurrency)
         this.#begin(this.#alone, { slots: 1, ahead: 0, max: 1 })

@@ -14,6 +14,9 @@ import { slicesOf } from '../core/slices-of.ts'
 const retryMs = 50
 const retryMsMax = 1_000
 
+/** A settlement that takes longer than this is slow. */
+const slowMs = 250
+
 /** How long a settlement waits for others while further handlers are about to start. */
 const groupMs = 2
 
@@ -25,21 +28,39 @@ interface Waiting {
 
 export interface SettlerSetup {
   readonly backend: Pick<Backend, 'settle'>
-  readonly ports: Pick<Ports, 'timers'>
+  readonly ports: Pick<Ports, 'clock' | 'timers'>
   /** Called when a settlement failed and will be retried. */
   readonly onRetry: (queue: string, error: unknown, retryInMs: number) => void
   /** Whether further settlements will follow within milliseconds. Default: they do not. */
   readonly expectsMore?: () => boolean
+  /** Called when the store has settled something, if it was behind. */
+  readonly onProgress?: () => void
 }
 
 export class Settler {
   readonly #setup: SettlerSetup
   #waiting = new Map<string, Waiting[]>()
+  /** When the calls under way began, the oldest first. */
+  readonly #calls = new Map<readonly Waiting[], number>()
+  #inCalls = 0
+  #wasBehind = false
   #isScheduled = false
   #cancelGathering: (() => void) | undefined
 
   constructor(setup: SettlerSetup) {
     this.#setup = setup
+  }
+
+  /**
+   * Whether the store is slow, and still has more than this number to settle. Then nothing more should be
+   * claimed: a slot is free before its delivery is settled, so handlers that are faster than the store would
+   * gather deliveries until their leases end.
+   */
+  isBehind(count: number): boolean {
+    if (this.#inCalls <= count) return false
+    const [oldestMs = 0] = this.#calls.values()
+    this.#wasBehind = this.#setup.ports.clock.monotonic() - oldestMs > slowMs
+    return this.#wasBehind
   }
 
   /** `worthwhile` is called after a failed write. It returns whether the lease may still be alive. */
@@ -120,6 +141,8 @@ export class Settler {
   }
 
   async #call(queue: string, entries: readonly Waiting[]): Promise<void> {
+    this.#calls.set(entries, this.#setup.ports.clock.monotonic())
+    this.#inCalls += entries.length
     try {
       const settlements = entries.map(({ settlement }) => settlement)
       const results = await this.#setup.backend.settle({ queue, settlements })
@@ -133,6 +156,10 @@ export class Settler {
       }
     } catch (error) {
       for (const { reject } of entries) reject(error)
+    } finally {
+      this.#calls.delete(entries)
+      this.#inCalls -= entries.length
+      if (this.#wasBehind) this.#setup.onProgress?.()
     }
   }
 }

@@ -186,6 +186,7 @@ class WorkerRun {
         setup.onFailure('settle', source?.setup.key ?? queue, error, retryInMs)
       },
       expectsMore: () => this.#loop.hasWaiting,
+      onProgress: () => this.#loop.start(),
     })
     const runner = new JobRunner({
       ports,
@@ -210,6 +211,7 @@ class WorkerRun {
       run: (claimed, onFreed) => void runner.run(claimed, onFreed),
       runBatch: (items, onFreed) => void runner.runBatch(items, onFreed),
       release: (claimed) => runner.release(claimed),
+      isHeldBack: () => settler.isBehind(setup.concurrency),
       onDrained: () => settler.flushSoon(),
       onFailure: ({ setup: { key } }, error, retryInMs) => {
         setup.onFailure('claim', key, error, retryInMs)
