@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { FinishedJob } from '../../src/index.ts'
-import { seededRandomness } from '../../src/testing/virtual-clock.ts'
 import { seed } from '../support/seed.ts'
-import type { Task, WorkerArgument } from './workshop.ts'
+import { workWithKills } from './work-with-kills.ts'
+import type { Task } from './workshop.ts'
 import { assertOneEffectEach, createLedger } from './workshop-effects.ts'
-import { inWorkshop, type WorkshopScene } from './workshop-scene.ts'
+import { inWorkshop } from './workshop-scene.ts'
 
 const tasks = 10_000
 /** Far more than a task can lose to kills by bad luck, so that none fails but those that shall. */
@@ -19,7 +19,8 @@ describe(`two workers, of which one is killed every second (MILLRACE_SEED=${seed
       const ledger = createLedger(scene)
       const plans = Array.from({ length: tasks }, (_, index) => plan(index))
       const ids = await scene.enqueue('tasks', plans, { attempts })
-      const kills = await workWithKills(scene, ledger)
+      const argument = { poll: ['tasks'], concurrency: 10, ledger } as const
+      const kills = await workWithKills(scene, { workers: 2, argument, tasks, startsPerKill })
       assert.ok(kills >= 8, `there were only ${kills} kills`)
 
       const finished: FinishedJob[] = []
@@ -51,21 +52,4 @@ function failuresOf({ payload }: FinishedJob): number {
 
 function isHopeless(task: Task | undefined): boolean {
   return (task?.failsUntil ?? 0) >= attempts
-}
-
-/** Two workers at any time; again and again one of them is killed, and another takes its place. */
-async function workWithKills(scene: WorkshopScene, ledger: string): Promise<number> {
-  const randomness = seededRandomness(seed)
-  const argument: Omit<WorkerArgument, 'store'> = { poll: ['tasks'], concurrency: 10, ledger }
-  const workers = [scene.start(argument), scene.start(argument)]
-  const pace = (): number => Math.floor(startsPerKill * (0.5 + randomness.next()))
-  let kills = 0
-  for (let starts = pace(); starts < tasks; starts += pace()) {
-    await scene.until(() => scene.runs.length >= starts)
-    const index = Math.floor(randomness.next() * 2)
-    await workers[index]?.kill()
-    workers[index] = scene.start(argument)
-    kills += 1
-  }
-  return kills
 }

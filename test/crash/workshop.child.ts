@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as after } from 'node:timers/promises'
 import { type HandlerContext, open } from '../../src/index.ts'
+import type { LentClient } from '../../src/postgres.ts'
 import { childArgument, tellParent } from '../support/child-program.ts'
 import { sharedMs, type TaskMessage, type WorkerArgument, workshop } from './workshop.ts'
 
@@ -24,6 +25,7 @@ const worker = mill.worker({
       }
       if (context.attempt <= failsUntil) throw new Error('This attempt was meant to fail.')
       noteEffect?.(context)
+      if (argument.writesWithin) context.within(effectOf(context))
       context.send('effects', context.id)
       tell('ended', context)
       return { token: context.token }
@@ -45,6 +47,12 @@ function endless(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason))
   })
+}
+
+/** The table has no key: every effect that is kept is a row more. */
+function effectOf({ id, token }: Context): (client: LentClient) => unknown {
+  return (client) =>
+    client.query('INSERT INTO public.effect (id, token) VALUES ($1, $2)', [id, token])
 }
 
 /** Each effect is a row of its own, and a run that comes late does not overwrite a later one. */

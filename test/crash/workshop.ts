@@ -67,6 +67,8 @@ export interface WorkerArgument {
   readonly stopTimeout?: Duration
   /** A database outside of Millrace that tasks write their effects to. */
   readonly ledger?: string
+  /** Whether tasks write a row to the table `effect` of the store's database, within their settlement. */
+  readonly writesWithin?: boolean
   /** Whether tasks that do not end by themselves may do so here. */
   readonly patient?: boolean
 }
