@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { inspect } from 'node:util'
 import pg from 'pg'
 import { afterEach, describe, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
+import { restoreBackend } from '../../src/app/open-backend.ts'
 import { defineApp, jobs, type Mill, type OpenOptions, open, queue } from '../../src/index.ts'
 import { postgres } from '../../src/postgres.ts'
 import { freshDatabase } from '../services/fresh-database.ts'
@@ -203,11 +205,58 @@ describe('a store that cannot be meant', () => {
     assert.throws(() => postgres(client as never), { message: /^database: .* a pg\.Pool$/ })
   })
 
+  test.each([
+    'postgres://ann:hun#ter2@db.example/shop',
+    // A number before it looks like a port, and the role like a host.
+    'postgres://ann:12#hunter2@db.example/shop',
+    'postgres://ann:hun/ter2@db.example/shop',
+    'postgres://ann:12/hunter2@db.example/shop',
+    'postgres://ann:hun?ter2@db.example/shop',
+    'postgres://ann:12?hunter2@db.example/shop',
+    'postgres://ann:hunter2%@db.example/shop',
+    'postgres://ann:50%off-hunter2@db.example/shop',
+    'postgres://ann:hunter2%ff@db.example/shop',
+    'postgres://a%nn:hunter2@db.example/shop',
+    'postgres://ann:hunter2@db.example/100%',
+  ])('is refused if a special character is not percent-encoded: %s', async (store) => {
+    await assert.rejects(open(shop, { store }), (error: Error & { readonly code: string }) => {
+      assert.equal(error.code, 'invalid_argument')
+      assert.match(error.message, /^store: got a URL that cannot be read, expected .* %23 for #/)
+      assert.doesNotMatch(inspect(error, { depth: 20 }), /hun|ter2|50%|db\.example/)
+      assert.doesNotMatch(error.message, /12/)
+      return true
+    })
+    const advice = await restoreBackend({ store, from: 'f' }).catch((error: Error) => error.message)
+    assert.equal(advice, 'Millrace does not restore a store on Postgres. Run: pg_restore f')
+  })
+
+  test.each(['hunter2%ff', 'hun#ter2'])(
+    'is refused if the driver cannot read the URL of a pool: %s',
+    async (password) => {
+      const pool = new pg.Pool({ connectionString: `postgres://ann:${password}@db.example/shop` })
+      await assert.rejects(open(shop, { store: postgres(pool) }), (error: Error) => {
+        assert.match(error.message, /: the URL of the pool cannot be read, expected .* %23 for #/)
+        assert.doesNotMatch(inspect(error, { depth: 20 }), /hun|ter2/)
+        return true
+      })
+    },
+  )
+
+  test('may have percent-encoded characters in its password and names', () => {
+    const url = 'postgres://a%6En:%23%2F%3F%25hunter2@db.example/shop%25?schema=jobs'
+    assert.equal(postgres(url).place, 'postgres://db.example/shop%, schema jobs')
+    assert.throws(() => postgres('postgres://db.example/shop?schema=50%'), {
+      message: /^schema: got '50%', expected/,
+    })
+  })
+
   test('is named without its password', () => {
     const url = 'postgres://ann:hunter2@db.example:5433/shop?sslmode=disable'
     const place = 'postgres://db.example:5433/shop, schema millrace'
     assert.equal(postgres(url).place, place)
     assert.equal(postgres(new pg.Pool({ connectionString: url })).place, place)
+    const unread = 'postgres://ann:50%hunter2@db.example/100%'
+    assert.doesNotMatch(postgres(new pg.Pool({ connectionString: unread })).place, /hunter2/)
     const socket = 'postgres://ann@/shop?host=/run/postgresql'
     assert.equal(postgres(socket).place, 'postgres:///run/postgresql/shop, schema millrace')
   })

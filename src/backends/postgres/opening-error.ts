@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../../core/error-codes.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { storageError } from './driver/faults.ts'
+import { encodedUrl } from './place.ts'
 
 interface DriverError extends Error {
   readonly code?: string
@@ -35,7 +36,16 @@ export function openingError(given: unknown, place: string): Error {
   return new MillraceError(code, { message: `Cannot open ${place}: ${reason}`, cause: given })
 }
 
-function reasonOf({ code = '', syscall, severity, message }: DriverError): Reason | undefined {
+function reasonOf({
+  name,
+  code = '',
+  syscall,
+  severity,
+  message,
+}: DriverError): Reason | undefined {
+  if (code === 'ERR_INVALID_URL' || name === 'URIError') {
+    return ['store_unusable', `the URL of the pool cannot be read, expected ${encodedUrl}`]
+  }
   if (syscall === 'open') {
     return [
       'store_unusable',

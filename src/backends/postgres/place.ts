@@ -9,6 +9,10 @@ export interface Place {
   readonly name?: string | undefined
 }
 
+/** What the URL of a store must be. */
+export const encodedUrl: string =
+  'a URL such as postgres://user:password@host:5432/database, with special characters of the password percent-encoded: %23 for #, %2F for /, %3F for ?, %25 for %'
+
 /** `postgres://host:port/database` of a URL or a pool. */
 export function placeOf(database: string | AnyPool): string {
   const { host, port, name } = placeIn(database)
@@ -37,8 +41,30 @@ function placeInUrl(url: string): Place {
   }
 }
 
-/** Undefined if it is not a URL of Postgres. A socket needs no host: `postgres://user@/database?host=/run`. */
+/**
+ * Undefined if it is not a URL of Postgres, or a part of it is not percent-encoded as it must be. A socket needs
+ * no host: `postgres://user@/database?host=/run`.
+ */
 export function parsedUrl(url: string): URL | undefined {
   if (!/^postgres(?:ql)?:\/\//.test(url)) return undefined
-  return URL.parse(url) ?? URL.parse(url.replace('@/', '@localhost/')) ?? undefined
+  const parsed = URL.parse(url) ?? URL.parse(url.replace('@/', '@localhost/'))
+  return parsed === null || isCutShort(parsed) || !isDecodable(parsed) ? undefined : parsed
+}
+
+/**
+ * Whether a #, / or ? of the password has ended it. What follows is then not a host, and what precedes it looks
+ * like a host and a port.
+ */
+function isCutShort({ username, pathname, hash, search, searchParams }: URL): boolean {
+  if (hash !== '' || /[/@]/.test(pathname.slice(1))) return true
+  return username === '' && search.includes('@') && !searchParams.has('user')
+}
+
+function isDecodable({ username, password, pathname }: URL): boolean {
+  try {
+    decodeURIComponent(username + password + pathname)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -7,7 +7,7 @@ import { MillraceError } from '../../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../../core/options.ts'
 import type { Store } from '../store.ts'
 import { type AnyPool, poolOf } from './any-pool.ts'
-import { parsedUrl, placeOf } from './place.ts'
+import { encodedUrl, parsedUrl, placeOf } from './place.ts'
 
 export interface PostgresStoreOptions {
   /** The schema of the store. It is created if missing. Default: `millrace`. */
@@ -85,8 +85,8 @@ function readUrl(url: string): PostgresUrl {
 
 /** Never quotes the URL, which contains a password. */
 function invalidUrl(): MillraceError {
-  const allowed = 'a URL such as postgres://user:password@host:5432/database'
-  return MillraceError.invalid([{ field: 'store', given: 'a URL that cannot be read', allowed }])
+  const given = 'a URL that cannot be read'
+  return MillraceError.invalid([{ field: 'store', given, allowed: encodedUrl }])
 }
 
 function checkSchema(into: Violations, schema: unknown): void {

@@ -189,6 +189,9 @@ describe('a schema is refused', () => {
   test.each([
     ['a table', 'CREATE TABLE millrace.message (id int)'],
     ['a view', 'CREATE VIEW millrace.queue_total AS SELECT 1'],
+    ['a materialized view', 'CREATE MATERIALIZED VIEW millrace.message AS SELECT 1'],
+    ['a composite type', 'CREATE TYPE millrace.message AS (id int)'],
+    ['an enumeration', "CREATE TYPE millrace.message AS ENUM ('a')"],
     ['versions', 'CREATE TABLE millrace.schema_version (version text, script text)'],
   ])('if another program has %s of the same name in it', async (_what, statement) => {
     const { name, url, run } = await newDatabase()
@@ -199,6 +202,20 @@ describe('a schema is refused', () => {
         `^The schema "millrace" of the database "${name}" has tables of another program\\. Choose`,
       ),
     })
+  })
+
+  test('if another program has a table with the name of one that an update adds', async () => {
+    const { name, url, run } = await newDatabase()
+    await run('CREATE SCHEMA millrace')
+    await createOlder(run)
+    await run('CREATE TABLE millrace.schedule (id int)')
+    await assertRefused(url(), {
+      code: 'store_foreign',
+      message: new RegExp(
+        `^The schema "millrace" of the database "${name}" has a table or type of another program with the name of one of Millrace's: relation "schedule" already exists\\. Rename it`,
+      ),
+    })
+    assert.deepEqual(await run('SELECT version FROM millrace.schema_version'), [{ version: 1 }])
   })
 
   test('if a newer version has written it', async () => {

@@ -8,6 +8,7 @@ import { migrations } from '../migrations/index.ts'
 import type { Connection } from './connections.ts'
 import { quotedName } from './quoted-name.ts'
 import {
+  foreignSchema,
   readFacts,
   readVersion,
   requireRights,
@@ -46,6 +47,8 @@ export async function migrate(connection: Connection, wanted: SchemaToMigrate): 
     } catch (error) {
       const code = codeOf(error)
       if (code === '42501') throw notAllowed({ schema, facts, version })
+      // Types have their own code. A table is also a type.
+      if (code === '42P07' || code === '42710') throw nameTaken({ schema, facts, version }, error)
       if (code !== '55P03') throw error
       if (tries === triesMax) throw tablesInUse(schema, error)
       await new Promise<void>((resolve) => timers.after(pauseMs, resolve))
@@ -106,6 +109,16 @@ function notAllowed({ schema, facts, version }: Refused): MillraceError {
   return unusable(
     `The role ${role} may not ${change}. Open the store once with the role that owns the schema.`,
   )
+}
+
+function nameTaken({ schema, facts, version }: Refused, cause: unknown): MillraceError {
+  if (version === 0) return foreignSchema(schema, facts)
+  const place = `The schema ${quotedName(schema)} of the database ${quotedName(facts.database)}`
+  const { message } = cause as Error
+  return new MillraceError('store_foreign', {
+    message: `${place} has a table or type of another program with the name of one of Millrace's: ${message}. Rename it, and try again.`,
+    cause,
+  })
 }
 
 function tablesInUse(schema: string, cause: unknown): MillraceError {

@@ -56,7 +56,7 @@ export async function readFacts(connection: Connection, schema: string): Promise
   const { rows } = await connection.query<SchemaFacts>(facts, [schema])
   const [found] = rows
   if (found === undefined) throw new MillraceError('store_failed')
-  const { server, database, role } = found
+  const { server, role } = found
   const name = quotedName(schema)
   if (found.server_number < oldestServer) {
     throw unusable(`This is Postgres ${server}. Millrace needs Postgres 14 or newer.`)
@@ -69,14 +69,20 @@ export async function readFacts(connection: Connection, schema: string): Promise
       `The role ${quotedName(role)} may only read: default_transaction_read_only is on for it, or for the database. Turn it off for this role.`,
     )
   }
-  if (found.relations > 0 && !found.is_store) {
-    const message = `The schema ${name} of the database ${quotedName(database)} has tables of another program. Choose another schema.`
-    throw new MillraceError('store_foreign', { message })
-  }
+  if (found.relations > 0 && !found.is_store) throw foreignSchema(schema, found)
   if (found.exists && !found.may_use) {
     throw unusable(`The role ${quotedName(role)} may not use the schema ${name}. ${grants}`)
   }
   return found
+}
+
+export function foreignSchema(
+  schema: string,
+  { database }: Pick<SchemaFacts, 'database'>,
+): MillraceError {
+  const place = `The schema ${quotedName(schema)} of the database ${quotedName(database)}`
+  const message = `${place} has tables of another program. Choose another schema.`
+  return new MillraceError('store_foreign', { message })
 }
 
 /** The number of migrations that the store has. Throws if this program does not know all of them. */
