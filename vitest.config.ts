@@ -21,6 +21,12 @@ const isolated = [
   'src/engine/statements.test.ts',
 ]
 
+/** Tests of examples that depend on the store. They run once more, with new databases on Postgres. */
+const examplesOnPostgres = [
+  'examples/academy/{academy,app,redelivery}.test.ts',
+  'examples/academy/ai/create-ai-worker.test.ts',
+]
+
 const memory = '/dev/shm'
 
 /**
@@ -59,6 +65,15 @@ export default defineConfig({
         },
       },
       { test: { ...sideBySide, name: 'isolated', include: isolated } },
+      {
+        test: {
+          ...sideBySide,
+          name: 'on Postgres',
+          isolate: false,
+          include: examplesOnPostgres,
+          provide: { exampleStore: 'postgres' },
+        },
+      },
       {
         test: {
           ...patience,

@@ -6,6 +6,7 @@ import sharp from 'sharp'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type Ended, startCommand } from '../../test/support/cli-process.ts'
 import { type TemporaryFolder, temporaryFolder } from '../../test/support/temporary-folder.ts'
+import { storeVariables } from '../shared/test/store.ts'
 import { readEnvironment } from './environment.ts'
 import { studentMarks } from './inputs/make-inputs.ts'
 import { type OpenAcademy, openAcademy } from './open-academy.ts'
@@ -20,7 +21,7 @@ let records: readonly JobRecord[]
 
 beforeAll(async () => {
   folder = await temporaryFolder('academy')
-  const variables = { ACADEMY_DATA: folder.path }
+  const variables = { ACADEMY_DATA: folder.path, ...(await storeVariables()) }
   ended = await startCommand(process.execPath, [main], variables).ended
   academy = await openAcademy(readEnvironment(variables))
   records = academy.records.list()

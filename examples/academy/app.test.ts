@@ -3,7 +3,7 @@ import { type Mill, open } from 'millrace'
 import type { Backend } from 'millrace/backend'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { type TemporaryFolder, temporaryFolder } from '../../test/support/temporary-folder.ts'
-import { openSqlite } from '../shared/not-public.ts'
+import { openFreshBackend } from '../shared/test/store.ts'
 import { submitAiJob } from './api.ts'
 import { type Academy, type AiJob, createAcademy } from './app.ts'
 import { readEnvironment } from './environment.ts'
@@ -16,7 +16,7 @@ let records: Records
 
 beforeEach(async () => {
   folder = await temporaryFolder('academy-app')
-  backend = await openSqlite({ file: folder.file('queues.db') })
+  backend = await openFreshBackend(folder.path)
   mill = await open(createAcademy(readEnvironment({})), { backend })
   records = openRecords({ file: ':memory:', attemptMsMax: 240_000, now: Date.now })
 })

@@ -17,6 +17,8 @@ const Variables = z
     AI_WORKER_MODE: z.enum(['cpu', 'gpu']).default('cpu'),
     AI_WORKER_BASIC_POLL_WEIGHT: Weight.default(3),
     AI_WORKER_LITE_POLL_WEIGHT: Weight.default(1),
+    /** The store of the queues: the URL of a Postgres database, or a folder. Default: part of ACADEMY_DATA. */
+    MILLRACE_STORE: z.string().optional(),
     /** The folder of queues, job rows and files, shared by all processes. */
     ACADEMY_DATA: z.string().min(1).default('.millrace/academy'),
   })

@@ -16,13 +16,13 @@ export interface OpenAcademy {
 
 export async function openAcademy(
   environment: Environment,
-  options: Pick<OpenOptions, 'ports'> = {},
+  options: Pick<OpenOptions, 'ports' | 'store'> = {},
 ): Promise<OpenAcademy> {
   const folder = environment.ACADEMY_DATA
   await mkdir(folder, { recursive: true })
   const mill = await open(createAcademy(environment), {
+    store: environment.MILLRACE_STORE ?? join(folder, 'queues'),
     ...options,
-    data: join(folder, 'queues'),
   })
   const records = openRecords({
     file: join(folder, 'academy.db'),

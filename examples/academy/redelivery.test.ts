@@ -6,6 +6,7 @@ import { systemPorts, type WorkerEvent } from 'millrace'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
 import { startCommand } from '../../test/support/cli-process.ts'
 import { type TemporaryFolder, temporaryFolder } from '../../test/support/temporary-folder.ts'
+import { storeOnPortsTime, storeVariables } from '../shared/test/store.ts'
 import { submitVideo } from './api.ts'
 import { readEnvironment } from './environment.ts'
 import { files } from './inputs/make-inputs.ts'
@@ -19,6 +20,7 @@ const job = { jobId: 'video-123', jobType: 'VIDEO' }
 
 let shared: TemporaryFolder
 let folder: TemporaryFolder
+let variables: Readonly<Record<string, string>>
 let academy: OpenAcademy
 let minutesPassed = 0
 
@@ -39,8 +41,9 @@ afterAll(() => shared.remove())
 beforeEach(async () => {
   minutesPassed = 0
   folder = await temporaryFolder('academy-redelivery')
-  const environment = readEnvironment({ ACADEMY_DATA: folder.path })
-  academy = await openAcademy(environment, { ports: { ...systemPorts, clock } })
+  variables = { ACADEMY_DATA: folder.path, ...(await storeVariables()) }
+  const options = { ports: { ...systemPorts, clock }, ...storeOnPortsTime(variables) }
+  academy = await openAcademy(readEnvironment(variables), options)
   await academy.storage.write(files.lesson, await readFile(shared.file('lesson.mp4')))
   await submitVideo(academy, lesson)
 })
@@ -95,8 +98,7 @@ describe('a video whose worker crashed', () => {
   test('is completed by another worker after the lease has ended', async () => {
     const video = await pipeInsteadOf(academy.storage.path(files.lesson))
     const file = fileURLToPath(new URL('video-worker.ts', import.meta.url))
-    const variables = { ACADEMY_DATA: folder.path, TMPDIR: folder.path }
-    const killed = startCommand(process.execPath, [file], variables)
+    const killed = startCommand(process.execPath, [file], { ...variables, TMPDIR: folder.path })
     await killed.output(/VIDEO video-123 attempt 1/)
     killed.kill('SIGKILL')
     assert.equal((await killed.ended).signal, 'SIGKILL')

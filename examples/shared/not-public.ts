@@ -2,6 +2,8 @@
  * Internals of Millrace that only the tests of the examples need: a store without an app, and parsed
  * templates. Do not copy this file.
  */
+export { openBackend } from '../../src/app/open-backend.ts'
+export { openPostgres } from '../../src/backends/postgres/index.ts'
 export { openSqlite } from '../../src/backends/sqlite/index.ts'
 export { resolveQueues } from '../../src/contracts/resolve-queues.ts'
 export { bringUp, planUp, readSources } from '../../src/stacks/bring-up.ts'

@@ -4,7 +4,7 @@ import { type Mill, open } from 'millrace'
 import type { Backend } from 'millrace/backend'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { type TemporaryFolder, temporaryFolder } from '../../../test/support/temporary-folder.ts'
-import { openSqlite } from '../../shared/not-public.ts'
+import { openFreshBackend } from '../../shared/test/store.ts'
 import { type Academy, type AiJobType, createAcademy, type TierName } from '../app.ts'
 import { readEnvironment } from '../environment.ts'
 import type { AiHandler } from './ai-handlers.ts'
@@ -16,7 +16,7 @@ let mill: Mill<Academy>
 
 beforeEach(async () => {
   folder = await temporaryFolder('academy-ai-worker')
-  backend = await openSqlite({ file: folder.file('queues.db') })
+  backend = await openFreshBackend(folder.path)
   mill = await open(createAcademy(readEnvironment({})), { backend, log: false })
 })
 
