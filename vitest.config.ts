@@ -25,6 +25,8 @@ const isolated = [
 const examplesOnPostgres = [
   'examples/academy/{academy,app,redelivery}.test.ts',
   'examples/academy/ai/create-ai-worker.test.ts',
+  'examples/job-queue/test/{cleanup,course-generation,edge-cases,enqueueing,main}.test.ts',
+  'examples/job-queue/test/{processes,processing,realtime,routes}.test.ts',
 ]
 
 const memory = '/dev/shm'

@@ -35,6 +35,8 @@ const variables = queueVariables.extend({
   /** Accepted so that a deployment can keep its settings. The embedded store does not connect to Redis. */
   REDIS_URL: z.string().optional(),
 
+  /** The store: the URL of a Postgres database, or a folder. Default: DATA_DIR. */
+  MILLRACE_STORE: z.string().optional(),
   DATA_DIR: z.string().min(1).default('.millrace/job-queue'),
   PORT: whole(0, 0, 65_535),
   SMTP_URL: z.url({ protocol: /^smtps?$/ }).default('smtp://127.0.0.1:1025'),
@@ -50,6 +52,7 @@ export type QueueSettings = ReturnType<typeof readQueueSettings>
 export interface Environment extends QueueSettings {
   readonly workerConcurrency: number
   readonly deadLettersKept: number
+  readonly store: string
   readonly dataDirectory: string
   readonly port: number
   readonly smtpUrl: string
@@ -80,6 +83,7 @@ export function readEnvironment(from: NodeJS.ProcessEnv = process.env): Environm
     ...queueSettingsOf(data),
     workerConcurrency: data.JOB_QUEUE_WORKER_CONCURRENCY,
     deadLettersKept: data.JOB_QUEUE_REMOVE_ON_FAIL,
+    store: data.MILLRACE_STORE ?? data.DATA_DIR,
     dataDirectory: data.DATA_DIR,
     port: data.PORT,
     smtpUrl: data.SMTP_URL,

@@ -69,7 +69,7 @@ print('All checks passed.')
 /** Nothing else of the caller's environment reaches the processes. */
 function settingsOf(from: NodeJS.ProcessEnv): Record<string, string> {
   const known = Object.entries(from).filter(([name]) =>
-    /^JOB_QUEUE_|^ANTHROPIC_|^REDIS_URL$|^PATH$/.test(name),
+    /^JOB_QUEUE_|^ANTHROPIC_|^REDIS_URL$|^MILLRACE_STORE$|^PATH$/.test(name),
   )
   return Object.fromEntries(known.map(([name, value]) => [name, value ?? '']))
 }
@@ -84,7 +84,7 @@ async function addUsers(settings: Environment): Promise<void> {
 
 /** Job rows are kept, so their status can be read later. */
 async function tellWhatIsLeft(settings: Environment): Promise<void> {
-  await using mill = await open(jobQueueApp(settings), { data: settings.dataDirectory })
+  await using mill = await open(jobQueueApp(settings), { store: settings.store })
   print('Jobs:')
   for (const name of jobQueueNames) {
     const { items } = await mill.jobs.list(name, { limit: 100 })

@@ -6,10 +6,10 @@ import type { Environment } from './environment.ts'
 export function openMill(
   environment: Environment,
   log: Logger,
-  options: Pick<OpenOptions, 'backend' | 'ports'> = {},
+  options: Pick<OpenOptions, 'busyTimeout' | 'ports' | 'store'> = {},
 ): Promise<JobQueueMill> {
   return open(jobQueueApp(environment), {
-    data: environment.dataDirectory,
+    store: environment.store,
     log,
     onNotice: (notice) => {
       const { kind } = notice

@@ -4,6 +4,7 @@ import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { virtualPorts } from 'millrace/testing'
 import { describe, test } from 'vitest'
+import { storeOnPortsTime, storeVariables } from '../../shared/test/store.ts'
 import { type CleanedUp, cleanup } from '../cleanup.ts'
 import { openMill } from '../open-mill.ts'
 import { addDocument, type Fixture, openFixture, recording } from './fixture.ts'
@@ -91,9 +92,10 @@ describe('the clean-up', () => {
     const environment = {
       ...fixture.environment,
       cleanupZone: 'Europe/Berlin',
-      dataDirectory: join(fixture.environment.dataDirectory, 'another'),
+      store: join(fixture.environment.dataDirectory, 'another'),
     }
-    const open = () => openMill(environment, recording([]), { ports })
+    const options = { ports, ...storeOnPortsTime(await storeVariables()) }
+    const open = () => openMill(environment, recording([]), options)
     await using mill = await open()
     await using _replica = await open()
     const ticks = async (): Promise<readonly unknown[]> =>

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { Job } from 'millrace'
 import { io } from 'socket.io-client'
 import { describe, onTestFinished, test } from 'vitest'
+import { openBackend } from '../../shared/not-public.ts'
 import { Identity } from '../identity.ts'
 import { type AiProvider, offlineProvider } from '../services/ai-provider.ts'
 import { ada, type Fixture, openFixture, turn } from './fixture.ts'
@@ -115,7 +116,8 @@ describe('course generation', () => {
     while (gates.length < 2) await turn()
     // The third course must wait, although the rate limit allows another step.
     const queue = 'course_generation_queue'
-    assert.deepEqual(await fixture.backend.receive({ queue, max: 1, waitMs: 500 }), [])
+    await using store = await openBackend(fixture.environment)
+    assert.deepEqual(await store.backend.receive({ queue, max: 1, waitMs: 500 }), [])
     assert.equal(gates.length, 2)
     for (let opened = 0; opened < courses.length; ) {
       const open = gates.shift()

@@ -1,7 +1,7 @@
 /** Scenarios that enqueue jobs over HTTP, on a real store. */
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'vitest'
+import { brokenStore } from './breakable-store.ts'
 import { ada, admin, bob, type Fixture, openFixture, secretMark, staff } from './fixture.ts'
 
 /** The number of jobs in all queues, in any state. */
@@ -53,17 +53,16 @@ describe('enqueueing', () => {
     const fixture = await openFixture({ busyTimeoutMs: 200 })
     const ask = await (await fixture.startApi()).as(staff)
     const request = { payload: { document_id: 'doc-1' } }
-    using otherConnection = new DatabaseSync(fixture.store)
-    otherConnection.exec('BEGIN IMMEDIATE')
+    const repair = fixture.store.break()
     const refused = await ask('POST', '/jobs/ocr_queue', request)
     assert.equal(refused.status, 503)
     assert.ok(Number(refused.headers.get('retry-after')) > 0)
     assert.doesNotMatch(refused.text, /sqlite|redis|database|queue|worker|\bat \S+:\d+/i)
     const failures = fixture.lines.filter(({ level }) => level === 'error')
-    assert.ok(failures.some(({ fields }) => fields['code'] === 'store_busy'))
+    assert.ok(failures.some(({ fields }) => brokenStore.test(String(fields['code']))))
     assert.ok(!JSON.stringify(fixture.lines).includes(secretMark))
 
-    otherConnection.exec('ROLLBACK')
+    await repair()
     assert.equal((await ask('POST', '/jobs/ocr_queue', request)).status, 202)
     assert.equal(await countJobs(fixture), 1)
   })

@@ -1,12 +1,9 @@
 /** The system in one process: real store, database, SMTP server, HTTP and worker. */
 
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Logger, Worker } from 'millrace'
-import type { Backend } from 'millrace/backend'
 import { onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
-import { openSqlite } from '../../shared/not-public.ts'
 import { startApi } from '../api.ts'
 import type { JobQueueMill } from '../app.ts'
 import { Mailbox } from '../demo/mailbox.ts'
@@ -16,6 +13,7 @@ import { JobQueueService } from '../job-queue-service.ts'
 import { openMill } from '../open-mill.ts'
 import { openServices, type Services } from '../services/services.ts'
 import { createWorker } from '../worker.ts'
+import { type BreakableStore, breakableStore } from './breakable-store.ts'
 
 export interface LogLine {
   readonly level: keyof Logger
@@ -46,9 +44,7 @@ export interface Fixture {
   /** The environment of other processes of the same system. */
   readonly variables: Readonly<Record<string, string>>
   readonly environment: Environment
-  readonly backend: Backend
-  /** The file of the job store. */
-  readonly store: string
+  readonly store: BreakableStore
   startWorker(): Worker
   /** Starts the API, and resolves to a function that sends requests as a given caller. */
   startApi(): Promise<{ readonly url: string; as(caller: Caller): Promise<Ask> }>
@@ -58,7 +54,7 @@ export interface FixtureOptions {
   readonly variables?: Readonly<Record<string, string>>
   /** Replaces parts of the system. */
   readonly replace?: Partial<Services>
-  /** How long a call waits for a locked store. */
+  /** How long a call waits for a broken store. */
   readonly busyTimeoutMs?: number
 }
 
@@ -73,6 +69,7 @@ export const admin: Caller = { userId: 'root', role: 'admin' }
 export async function openFixture(options: FixtureOptions = {}): Promise<Fixture> {
   const folder = await temporaryFolder('job-queue')
   const mailbox = new Mailbox()
+  const store = await breakableStore(folder.path)
   const variables = {
     JOB_QUEUE_DEFAULT_BACKOFF_MS: '20',
     JOB_QUEUE_COURSE_GEN_LIMITER_MS: '100',
@@ -80,6 +77,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     JWT_SECRET: `${secretMark}-${'0123456789'.repeat(3)}`,
     DATA_DIR: folder.path,
     SMTP_URL: await mailbox.start(),
+    ...store.variables,
     ...options.variables,
   }
   const environment = readEnvironment(variables)
@@ -88,15 +86,12 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   services.users.save({ id: 'bob', email: 'bob@example.com' }, 100)
   const lines: LogLine[] = []
   const log = recording(lines)
-  const store = join(environment.dataDirectory, 'millrace.db')
-  const { busyTimeoutMs = 60_000 } = options
-  const backend = await openSqlite({ file: store, busyTimeoutMs })
-  const mill = await openMill(environment, log, { backend })
+  const { busyTimeoutMs: ms } = options
+  const mill = await openMill(environment, log, { ...(ms && { busyTimeout: { ms } }) })
   const stops: (() => Promise<void>)[] = []
   onTestFinished(async () => {
     for (const stop of stops.reverse()) await stop()
     await mill.close()
-    await backend.close()
     await services.close()
     await mailbox.stop()
     await folder.remove()
@@ -109,7 +104,6 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     lines,
     variables,
     environment,
-    backend,
     store,
     startWorker() {
       const worker = createWorker(mill, services, environment)

@@ -125,10 +125,10 @@ describe('two worker processes', () => {
   test('Edge case: multiple workers: a worker that resumes after its lease ended changes nothing, and nothing is done twice', async () => {
     const fixture = await openFixture({ variables: shortLease })
     const { job_id } = await fixture.queue.enqueueEmailJob(email)
-    using otherConnection = new DatabaseSync(fixture.store)
+    let repair: (() => Promise<void>) | undefined
     fixture.mailbox.beforeAccept = async () => {
       // From now on the worker can send its message, but cannot settle its job.
-      if (!otherConnection.isTransaction) otherConnection.exec('BEGIN IMMEDIATE')
+      repair ??= fixture.store.break()
     }
     const late = await startWorkerProcess(fixture)
     await fixture.mailbox.count(1)
@@ -136,15 +136,17 @@ describe('two worker processes', () => {
     using _ = database
     while (!wasSent()) await turn()
     await suspend(late)
-    otherConnection.exec('ROLLBACK')
+    await repair?.()
     fixture.mailbox.beforeAccept = async () => undefined
 
     await startWorkerProcess(fixture)
     const job = await fixture.mill.jobs.waitFor(job_id)
-    assert.deepEqual([job.status, job.attemptsMade, job.result], ['completed', 2, { sent: false }])
+    assert.deepEqual([job.status, job.result], ['completed', { sent: false }])
+    // A lease of a second may end once more on a slow machine.
+    assert.ok(job.attemptsMade >= 2)
     late.signal('SIGCONT')
     while (!logOf(late).some(({ msg }) => msg === 'job lost')) await turn()
-    assert.equal((await fixture.mill.jobs.get(job_id))?.attemptsMade, 2)
+    assert.equal((await fixture.mill.jobs.get(job_id))?.attemptsMade, job.attemptsMade)
     assert.equal(fixture.mailbox.received.length, 1)
     assert.equal(await late.stop(), 0)
   })

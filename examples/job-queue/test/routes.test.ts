@@ -1,7 +1,6 @@
 /** The routes of the example itself, without the jobs API. */
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'vitest'
 import { ada, addDocument, bob, openFixture } from './fixture.ts'
 
@@ -85,12 +84,11 @@ describe('the routes of the system', () => {
   test('delete an upload whose job could not be enqueued', async () => {
     const fixture = await openFixture({ busyTimeoutMs: 100 })
     const ask = await (await fixture.startApi()).as(ada)
-    using otherConnection = new DatabaseSync(fixture.store)
-    otherConnection.exec('BEGIN IMMEDIATE')
+    const repair = fixture.store.break()
     const { status, headers, text } = await ask('POST', '/documents?title=Scan', picture)
     assert.deepEqual([status, headers.get('retry-after')], [503, '5'])
     assert.doesNotMatch(text, /queue|store|sqlite/i)
-    otherConnection.exec('ROLLBACK')
+    await repair()
     assert.deepEqual(await readdir(fixture.services.documents.folder), [])
   })
 
