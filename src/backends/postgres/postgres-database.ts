@@ -185,10 +185,11 @@ export class PostgresDatabase implements Database {
 
   async read<T>(rule: (view: View) => Step<T>): Promise<T> {
     if (this.#closed !== undefined) throw new MillraceError('store_closed')
-    const run = async (connection: Connection): Promise<T> => {
-      const moment = await this.#head.read(connection)
-      return drive(rule(new PostgresView(connection, this.#facts, moment)))
-    }
+    const run = (connection: Connection): Promise<T> =>
+      connection.atOneMoment(async () => {
+        const moment = await this.#head.read(connection)
+        return drive(rule(new PostgresView(connection, this.#facts, moment)))
+      })
     return this.#tracked(this.#connections.toRead(() => this.#connected(run))).catch(
       (error: unknown) => {
         throw storageError(error)

@@ -6,18 +6,21 @@
 import { applyElapsedTime, type ElapsedRow, elapsedColumns } from '../messages/elapsed-time.ts'
 import { isRunning } from '../messages/expiry.ts'
 import { delayed, leased } from '../messages/message-rows.ts'
-import { query } from '../statements.ts'
+import { type Query, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import { discardMessage } from '../sweep.ts'
 import type { Transaction, View } from '../transaction.ts'
 
-const sql = {
-  job: query<FoundRow>(`
+const job = `
     SELECT ${elapsedColumns}, queue.name AS queue, discarded_generation.queue AS discarded
     FROM message
     LEFT JOIN queue ON queue.generation = message.generation
     LEFT JOIN discarded_generation ON discarded_generation.generation = message.generation
-    WHERE sequence = ? AND job_type IS NOT NULL /*postgres FOR UPDATE OF message */`),
+    WHERE sequence = ? AND job_type IS NOT NULL`
+
+const sql = {
+  toRead: query<FoundRow>(job),
+  toEnd: query<FoundRow>(`${job} /*postgres FOR UPDATE OF message */`),
 }
 
 interface FoundRow extends ElapsedRow {
@@ -28,12 +31,12 @@ interface FoundRow extends ElapsedRow {
 
 /** Whether the row of a job is behind: time or a purge has ended it. */
 export function* isJobDue(view: View, id: string): Steps<boolean> {
-  const row = yield* findJob(view, id)
+  const row = yield* findJob(view, id, sql.toRead)
   return row !== undefined && (row.discarded !== null || isJobOver(view, row))
 }
 
 export function* endDueJob(tx: Transaction, id: string): Steps<void> {
-  const row = yield* findJob(tx, id)
+  const row = yield* findJob(tx, id, sql.toEnd)
   if (row === undefined) return
   const { queue, discarded } = row
   if (discarded !== null) yield* discardMessage(tx, discarded, row)
@@ -42,9 +45,9 @@ export function* endDueJob(tx: Transaction, id: string): Steps<void> {
   }
 }
 
-function* findJob(view: View, id: string): Steps<FoundRow | undefined> {
+function* findJob(view: View, id: string, statement: Query<FoundRow>): Steps<FoundRow | undefined> {
   const number = view.messageIds.sequenceOf(id)
-  return number === undefined ? undefined : yield* view.one(sql.job, number)
+  return number === undefined ? undefined : yield* view.one(statement, number)
 }
 
 function isJobOver(view: View, row: FoundRow): boolean {

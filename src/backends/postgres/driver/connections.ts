@@ -101,6 +101,18 @@ export class Connection implements TransactionConnection, LendingConnection {
     return command
   }
 
+  /** Runs statements that only read, and all see the store as the first of them does. */
+  async atOneMoment<T>(read: () => Promise<T>): Promise<T> {
+    try {
+      // Nothing waits for the answer, where statements are sent without waiting.
+      const begun = this.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+      const [result] = await Promise.all([read(), begun])
+      return result
+    } finally {
+      await this.rollback()
+    }
+  }
+
   async rollback(): Promise<void> {
     await this.query('ROLLBACK').catch(() => this.markBroken())
   }
