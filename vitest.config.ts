@@ -27,6 +27,7 @@ const examplesOnPostgres = [
   'examples/academy/ai/create-ai-worker.test.ts',
   'examples/job-queue/test/{cleanup,course-generation,edge-cases,enqueueing,main}.test.ts',
   'examples/job-queue/test/{processes,processing,realtime,routes}.test.ts',
+  'examples/replies/test/{collecting,main,template}.test.ts',
 ]
 
 const memory = '/dev/shm'

@@ -19,6 +19,8 @@ const Variables = z.object({
   /** The parameters of template.yaml. */
   PROJECT_PREFIX: name(defaultParameters.projectPrefix, 40),
   ENVIRONMENT_NAME: name(defaultParameters.environmentName, 15),
+  /** The store: the URL of a Postgres database, or a folder. Default: REPLIES_DATA. */
+  MILLRACE_STORE: z.string().optional(),
   /** The folder of the store and of the example's own databases. */
   REPLIES_DATA: z.string().min(1).default('.millrace/replies'),
   /** The wait before a failed reply is retried; it doubles each time. */
@@ -61,6 +63,7 @@ function environmentOf(data: z.infer<typeof Variables>) {
       environmentName: data.ENVIRONMENT_NAME,
       retryMs: data.REPLIES_RETRY_MS,
     },
+    store: data.MILLRACE_STORE ?? data.REPLIES_DATA,
     data: data.REPLIES_DATA,
     conversationsFile: join(data.REPLIES_DATA, 'conversations.db'),
     answersFile: join(data.REPLIES_DATA, 'answers.db'),

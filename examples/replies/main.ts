@@ -11,10 +11,12 @@ import { runScenario } from './demo/scenario.ts'
 const folder = await mkdtemp(join(tmpdir(), 'millrace-replies-'))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 const lines: string[] = []
-const system = await RepliesSystem.start({ folder, onLine: (line) => lines.push(line) })
+const { MILLRACE_STORE: store = folder } = process.env
+const system = await RepliesSystem.start({ folder, store, onLine: (line) => lines.push(line) })
 console.log(`Server ${system.endpoint}`)
 try {
-  await runScenario(system, (line) => console.log(line))
+  const skipsAlarm = process.argv.includes('--skip-alarm')
+  await runScenario(system, { skipsAlarm, print: (line) => console.log(line) })
 } catch (error) {
   console.error(lines.join('\n'))
   throw error

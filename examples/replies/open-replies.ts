@@ -4,7 +4,7 @@ import { type RepliesSettings, repliesApp } from './app.ts'
 
 export type RepliesMill = Mill<ReturnType<typeof repliesApp>>
 
-export interface OpenRepliesOptions extends Pick<OpenOptions, 'data' | 'log' | 'ports'> {
+export interface OpenRepliesOptions extends Pick<OpenOptions, 'store' | 'log' | 'ports'> {
   readonly settings?: RepliesSettings
 }
 

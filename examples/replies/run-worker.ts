@@ -9,10 +9,10 @@ import { createRepliesWorker } from './create-worker.ts'
 import { readEnvironment } from './environment.ts'
 import { openReplies } from './open-replies.ts'
 
-const { settings, data, answersFile, claude } = readEnvironment()
+const { settings, store, data, answersFile, claude } = readEnvironment()
 const log = pino({ level: 'warn' }, pino.destination(2))
 mkdirSync(data, { recursive: true })
-const mill = await openReplies({ settings, data, log })
+const mill = await openReplies({ settings, store, log })
 const outbox = new Outbox(answersFile)
 const worker = createRepliesWorker({
   mill,

@@ -9,10 +9,10 @@ import { openReplies } from './open-replies.ts'
 import { createApi } from './webhooks/create-api.ts'
 
 const environment = readWebhookEnvironment()
-const { settings: app, data, twilioAuthToken, emailSecret } = environment
+const { settings: app, store, data, twilioAuthToken, emailSecret } = environment
 const log = pino({ level: 'warn' }, pino.destination(2))
 mkdirSync(data, { recursive: true })
-const mill = await openReplies({ settings: app, data, log })
+const mill = await openReplies({ settings: app, store, log })
 const conversations = new ConversationStore(environment.conversationsFile)
 const settings = {
   twilioAuthToken,

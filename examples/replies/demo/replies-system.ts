@@ -16,9 +16,9 @@ export const template: string = join(example, 'template.yaml')
 
 export interface SystemSetup {
   readonly folder: string
+  /** The URL of a Postgres database, or a folder. */
+  readonly store: string
   readonly onLine?: (line: string) => void
-  /** Variables for every process, in addition to the required ones. */
-  readonly variables?: Variables
 }
 
 const secrets = {
@@ -32,6 +32,7 @@ interface Parts {
   readonly endpoint: string
   readonly provider: Provider
   readonly folder: string
+  readonly store: string
   readonly server: Program
   readonly webhooks: Program
   readonly worker: Program
@@ -57,12 +58,12 @@ export class RepliesSystem implements AsyncDisposable {
     this.outbox = new Outbox(join(parts.folder, 'answers.db'))
   }
 
-  static async start({ folder, onLine, variables: more }: SystemSetup): Promise<RepliesSystem> {
+  static async start({ folder, store, onLine }: SystemSetup): Promise<RepliesSystem> {
     await mkdir(folder, { recursive: true })
     const conversations = new ConversationStore(join(folder, 'conversations.db'))
     for (const conversation of sampleConversations) conversations.add(conversation)
     conversations.close()
-    const variables = { ...secrets, REPLIES_DATA: folder, PORT: '0', ...more }
+    const variables = { ...secrets, MILLRACE_STORE: store, REPLIES_DATA: folder, PORT: '0' }
     const start = (command: readonly string[], own: Variables = {}): Program =>
       new Program({ command, variables: { ...variables, ...own }, ...(onLine && { onLine }) })
     const startWorker = async (own: Variables): Promise<Program> => {
@@ -71,9 +72,9 @@ export class RepliesSystem implements AsyncDisposable {
       return program
     }
 
-    const up = start([millraceFile, 'up', template, '--data', folder])
+    const up = start([millraceFile, 'up', template])
     if ((await up.ended) !== 0) throw new Error(`millrace up failed:\n${up.output}`)
-    const server = start([millraceFile, 'serve', '--data', folder, '--port', '0'])
+    const server = start([millraceFile, 'serve', '--port', '0'])
     const webhooks = start([join(example, 'serve-webhooks.ts')])
     const worker = await startWorker({})
     const [, endpoint = ''] = await server.waitForLine(/(http:\/\/[\d.]+:\d+)/)
@@ -81,7 +82,7 @@ export class RepliesSystem implements AsyncDisposable {
     const { TWILIO_AUTH_TOKEN: twilioAuthToken, EMAIL_WEBHOOK_SECRET: emailSecret } = secrets
     const provider = new Provider({ url, twilioAuthToken, emailSecret })
     return new RepliesSystem({
-      ...{ endpoint, provider, folder, startWorker },
+      ...{ endpoint, provider, folder, store, startWorker },
       ...{ server, webhooks, worker },
     })
   }
@@ -94,7 +95,7 @@ export class RepliesSystem implements AsyncDisposable {
 
   /** Runs the `millrace` command on the store, and resolves to its output. */
   millrace(...args: readonly string[]): Promise<string> {
-    return runMillrace([...args, '--data', this.#parts.folder])
+    return runMillrace(this.#parts.store, args)
   }
 
   /** Stops all processes, and resolves to their exit codes. */

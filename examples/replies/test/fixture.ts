@@ -10,7 +10,8 @@ import { type VirtualClock, virtualPorts } from 'millrace/testing'
 import { onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { collectingLogger, type LogLine, withTime } from '../../../test/support/worker-scene.ts'
-import { bringUp, openSqlite, planUp, readSources } from '../../shared/not-public.ts'
+import { bringUp, openBackend, planUp, readSources } from '../../shared/not-public.ts'
+import { freshStore } from '../../shared/test/store.ts'
 import { Outbox } from '../answering/outbox.ts'
 import { offlineWriter, type ReplyWriter } from '../answering/reply-writer.ts'
 import { ConversationStore } from '../conversations/conversation-store.ts'
@@ -43,8 +44,8 @@ export interface Fixture {
   readonly clock: VirtualClock
   /** Direct access to the store. */
   readonly backend: Backend
-  /** The folder of the store, for the command line. */
-  readonly folder: string
+  /** The environment of the command line. */
+  readonly variables: Readonly<Record<string, string>>
   /** The server's own address. */
   readonly endpoint: string
   readonly provider: Provider
@@ -70,10 +71,11 @@ export async function openFixture(): Promise<Fixture> {
   const { clock } = ports
   const lines: LogLine[] = []
   const log = collectingLogger(lines)
-  const server = await serve({ port: 0, data: folder.path, ports, log })
-  const backend = await openSqlite({ file: folder.file('millrace.db'), ports })
+  const { variables, store } = await freshStore(folder.path, clock)
+  const server = await serve({ port: 0, store, ports, log })
+  const { backend } = await openBackend({ store, ports })
   await bringTemplateUp(backend, server.url)
-  const mill = await openReplies({ data: folder.path, ports, log })
+  const mill = await openReplies({ store, ports, log })
   const conversations = new ConversationStore(folder.file('conversations.db'))
   for (const conversation of sampleConversations) conversations.add(conversation)
   const outbox = new Outbox(folder.file('answers.db'))
@@ -92,8 +94,7 @@ export async function openFixture(): Promise<Fixture> {
   const api = createApi({ mill, conversations, log, now, settings: { publicUrl, ...secrets } })
   const { fetch } = api
   return {
-    ...{ mill, clock, backend, conversations, outbox, lines, watch },
-    folder: folder.path,
+    ...{ mill, clock, backend, conversations, outbox, lines, watch, variables },
     endpoint: server.url,
     provider: new Provider({ url: publicUrl, ...secrets, fetch, now: () => clock.now() }),
     startWorker(writer = offlineWriter) {

@@ -7,8 +7,8 @@ import { type Fixture, from, minute, openFixture } from './fixture.ts'
 
 const queue = 'ai-multi-comms-human-handoff-queue-dev'
 
-async function inbox({ folder }: Fixture, ...args: readonly string[]) {
-  const { code, stdout, stderr } = await runCli(['inbox', ...args, '--data', folder, '--json'])
+async function inbox({ variables }: Fixture, ...args: readonly string[]) {
+  const { code, stdout, stderr } = await runCli(['inbox', ...args, '--json'], variables)
   return { code, stderr, answer: stdout === '' ? null : JSON.parse(stdout) }
 }
 
@@ -25,7 +25,8 @@ describe('a conversation for a person', () => {
   test('is claimed and resolved from the command line', async () => {
     const fixture = await fixtureWithOneWaiting()
     // No worker polls this queue.
-    await fixture.clock.advance(10 * minute)
+    fixture.clock.sleep(9 * minute)
+    await fixture.clock.advance(minute)
     const listed = await inbox(fixture, 'list', queue)
     const [item] = listed.answer.items
     assert.equal(item.message.handoff_reason, 'user_requested')
@@ -52,7 +53,8 @@ describe('a conversation for a person', () => {
       return items.map(({ state }: { readonly state: string }) => state)
     }
     const { id } = JSON.parse(await (await call('/claim', { by: 'anna' })).text())
-    await clock.advance(59 * minute)
+    clock.sleep(58 * minute)
+    await clock.advance(minute)
     assert.deepEqual(await states(), ['claimed'])
     await clock.advance(minute)
     assert.deepEqual(await states(), ['waiting'])

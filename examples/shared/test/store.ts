@@ -4,9 +4,16 @@
  */
 import type { OpenOptions } from 'millrace'
 import type { Backend } from 'millrace/backend'
+import type { VirtualClock } from 'millrace/testing'
 import { inject } from 'vitest'
 import { freshDatabase } from '../../../test/services/fresh-database.ts'
-import { openBackend, openPostgres } from '../not-public.ts'
+import {
+  type OpenedPostgres,
+  openBackend,
+  openPostgres,
+  type Store,
+  settleTurns,
+} from '../not-public.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -31,14 +38,45 @@ export async function openFreshBackend(folder: string): Promise<Backend> {
   return (await openBackend({ store, create: true })).backend
 }
 
-/** Lets a store on Postgres take the time from the ports, as the embedded store does. */
-export function storeOnPortsTime({ MILLRACE_STORE: url }: Variables): Pick<OpenOptions, 'store'> {
+/**
+ * Lets a store on Postgres take the time from the ports, as the embedded store does. If that time is virtual, it
+ * waits for the answers of the server.
+ */
+export function storeOnPortsTime(
+  { MILLRACE_STORE: url }: Variables,
+  clock?: VirtualClock,
+): Pick<OpenOptions, 'store'> {
   if (url === undefined) return {}
-  return {
-    store: {
-      place: 'a test database',
-      open: async (opening) =>
-        (await openPostgres({ ...opening, url, usesPortsTime: true })).backend,
-    },
+  const opened: OpenedPostgres[] = []
+  if (clock !== undefined) waitFor(opened, clock)
+  const open: Store['open'] = async (opening) => {
+    const one = await openPostgres({ ...opening, url, usesPortsTime: true })
+    opened.push(one)
+    return one.backend
   }
+  return { store: { place: 'a test database', open } }
+}
+
+export interface FreshStore {
+  /** A folder, or a new database on the time of the clock. */
+  readonly store: Store | string
+  /** Name the same store to other processes. */
+  readonly variables: Variables
+}
+
+export async function freshStore(folder: string, clock: VirtualClock): Promise<FreshStore> {
+  const variables = await storeVariables()
+  const { store = folder } = storeOnPortsTime(variables, clock)
+  return { store, variables: { MILLRACE_STORE: folder, ...variables } }
+}
+
+function waitFor(opened: readonly OpenedPostgres[], clock: VirtualClock): void {
+  const advance = clock.advance.bind(clock)
+  const settle = async (): Promise<void> => {
+    for (let rounds = 0; rounds < 4; rounds += 1) {
+      await settleTurns()
+      await Promise.all(opened.map((one) => one.whenIdle()))
+    }
+  }
+  clock.advance = (time) => advance(time, settle)
 }
