@@ -11,7 +11,7 @@ import { runScenario } from './demo/scenario.ts'
 const folder = await mkdtemp(join(tmpdir(), 'millrace-replies-'))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 const lines: string[] = []
-const { MILLRACE_STORE: store = folder } = process.env
+const store = process.env['MILLRACE_STORE'] || folder
 const system = await RepliesSystem.start({ folder, store, onLine: (line) => lines.push(line) })
 console.log(`Server ${system.endpoint}`)
 try {

@@ -11,7 +11,8 @@ import { TutoringSystem } from './demo/tutoring-system.ts'
 const folder = await mkdtemp(join(tmpdir(), 'millrace-tutoring-'))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 const lines: string[] = []
-const system = await TutoringSystem.start({ folder, onLine: (line) => lines.push(line) })
+const store = process.env['MILLRACE_STORE'] || join(folder, 'store')
+const system = await TutoringSystem.start({ folder, store, onLine: (line) => lines.push(line) })
 console.log(`Server ${system.endpoint}, API ${system.apiUrl}`)
 try {
   await runScenario(system, (line) => console.log(line))

@@ -64,7 +64,7 @@ export class IngestionSystem {
   /** Runs the `millrace` command on the store, and resolves to its output. */
   millrace(...args: readonly string[]): Promise<string> {
     const data = join(this.#variables['INGESTION_DATA'] ?? '', 'queues')
-    return runMillrace([...args, '--data', data])
+    return runMillrace(data, args)
   }
 
   /** Stops the given processes, or all, and resolves to their exit codes. */

@@ -21,10 +21,10 @@ const Variables = z.object({
   ANTHROPIC_API_KEY: z.string().default(''),
   ANTHROPIC_BASE_URL: z.url().default('https://api.anthropic.com'),
   ANTHROPIC_MODEL: z.string().min(1).default('claude-sonnet-5-5'),
-  /** The store that counts the model's budget. Without one, nothing is counted. */
+  /** The folder or the URL of the store that counts the model's budget. Without one, nothing is counted. */
   LLM_BUDGET_STORE: z
     .string()
-    .transform((folder) => folder || undefined)
+    .transform((store) => store || undefined)
     .optional(),
 })
 

@@ -20,37 +20,36 @@ export const tokensPerDay = 1_500
 
 export interface SystemSetup {
   readonly folder: string
+  /** The URL of a Postgres database, or a folder. */
+  readonly store: string
   readonly onLine?: (line: string) => void
-  /** For the functions and the AI engine. */
-  readonly variables?: Readonly<Record<string, string>>
 }
 
 export class TutoringSystem implements AsyncDisposable {
   readonly endpoint: string
   readonly apiUrl: string
   readonly claude: ClaudeStub
-  readonly variables: Readonly<Record<string, string>>
   readonly #folder: string
+  readonly #store: string
   readonly #programs: readonly Program[]
 
   private constructor(parts: {
     readonly endpoint: string
     readonly apiUrl: string
     readonly claude: ClaudeStub
-    readonly variables: Readonly<Record<string, string>>
     readonly folder: string
+    readonly store: string
     readonly programs: readonly Program[]
   }) {
     this.endpoint = parts.endpoint
     this.apiUrl = parts.apiUrl
     this.claude = parts.claude
-    this.variables = parts.variables
     this.#folder = parts.folder
+    this.#store = parts.store
     this.#programs = parts.programs
   }
 
-  static async start({ folder, onLine, variables: more }: SystemSetup): Promise<TutoringSystem> {
-    const data = join(folder, 'store')
+  static async start({ folder, store, onLine }: SystemSetup): Promise<TutoringSystem> {
     const claude = await ClaudeStub.start()
     const settings = {
       DATABASE_FILE: join(folder, 'innova.db'),
@@ -58,20 +57,19 @@ export class TutoringSystem implements AsyncDisposable {
       BUCKET_FOLDER: join(folder, 'bucket'),
       ANTHROPIC_BASE_URL: claude.url,
       ANTHROPIC_API_KEY: 'offline',
-      LLM_BUDGET_STORE: data,
+      LLM_BUDGET_STORE: store,
       LLM_TOKENS_PER_DAY: String(tokensPerDay),
-      ...more,
     }
     const start = (command: readonly string[], variables: Record<string, string>): Program =>
       new Program({ command, variables, ...(onLine && { onLine }) })
 
     const server = start(
       [
-        ...[millraceFile, 'dev', ...declarations, '--data', data, '--port', '0'],
+        ...[millraceFile, 'dev', ...declarations, '--port', '0'],
         // On AWS a batch may take a minute to fill, which is too long for a demo.
         ...['--param', 'llmBatchingWindow=1'],
       ],
-      settings,
+      { ...settings, MILLRACE_STORE: store },
     )
     const [, endpoint = ''] = await server.waitForLine(/listening on (http:\S+)/)
     const [, apiUrl = ''] = await server.waitForLine(/^functions: (http:\S+)$/)
@@ -79,11 +77,7 @@ export class TutoringSystem implements AsyncDisposable {
     const engine = start([join(example, 'ai-engine/main.ts')], variables)
     await engine.waitForLine(/consumes \d+ queues/)
     const programs = [engine, server]
-    return new TutoringSystem({ endpoint, apiUrl, claude, variables, folder, programs })
-  }
-
-  get dataDirectory(): string {
-    return join(this.#folder, 'store')
+    return new TutoringSystem({ endpoint, apiUrl, claude, folder, store, programs })
   }
 
   /** Writes to the bucket, like a browser with a signed URL. */
@@ -95,7 +89,7 @@ export class TutoringSystem implements AsyncDisposable {
 
   /** Runs the `millrace` command on the store of the server, and resolves to its output. */
   millrace(...args: readonly string[]): Promise<string> {
-    return runMillrace([...args, '--data', this.dataDirectory])
+    return runMillrace(this.#store, args)
   }
 
   /** Waits until a queue has a message that can be received. */

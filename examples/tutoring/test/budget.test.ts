@@ -65,9 +65,9 @@ describe('the budget of the model', () => {
 
   test('is shared by all functions, through the configured store', async () => {
     const fixture = await openFixture()
-    const { folder } = fixture
-    await using other = await open(tutoring, { data: folder, onNotice: () => undefined })
-    const meter = await openTokenMeter(folder)
+    const { store } = fixture
+    await using other = await open(tutoring, { store, onNotice: () => undefined })
+    const meter = await openTokenMeter(store)
     await meter.spend(7)
     await other.budgets.spend('llm', 5)
     assert.equal((await fixture.mill.budgets.read('llm')).spent, 12)

@@ -6,6 +6,7 @@ import { type LambdaHandler, type Mill, open } from 'millrace'
 import { serve } from 'millrace/server'
 import { onTestFinished, vi } from 'vitest'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
+import { storeVariables } from '../../shared/test/store.ts'
 import { createApi } from '../backend/api/create-api.ts'
 import { tutoring } from '../backend/app.ts'
 import type { Environment } from '../backend/environment.ts'
@@ -28,8 +29,8 @@ export interface Fixture {
   readonly mill: Mill<typeof tutoring>
   readonly backend: Backend
   readonly endpoint: string
-  /** The folder of the store. */
-  readonly folder: string
+  /** The folder or the URL of the store. */
+  readonly store: string
   /** The environment of other processes of the same system. */
   readonly variables: Readonly<Record<string, string>>
   readonly claude: ClaudeStub
@@ -49,9 +50,9 @@ export const unknownId = '00000000-0000-4000-8000-000000000000'
 
 export async function openFixture(): Promise<Fixture> {
   const folder = await temporaryFolder('tutoring')
-  const data = folder.file('store')
-  const server = await serve({ port: 0, data: data })
-  const mill = await open(tutoring, { data, onNotice: () => undefined })
+  const { MILLRACE_STORE: store = folder.file('store') } = await storeVariables()
+  const server = await serve({ port: 0, store })
+  const mill = await open(tutoring, { store, onNotice: () => undefined })
   const claude = await ClaudeStub.start()
   for (const [name, value] of Object.entries(awsVariables)) vi.stubEnv(name, value)
   const variables = {
@@ -89,7 +90,7 @@ export async function openFixture(): Promise<Fixture> {
     mill,
     backend,
     endpoint: server.url,
-    folder: data,
+    store,
     variables,
     claude,
     logged,

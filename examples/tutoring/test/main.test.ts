@@ -3,11 +3,13 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { startCommand } from '../../../test/support/cli-process.ts'
+import { storeVariables } from '../../shared/test/store.ts'
 
 describe('the example', () => {
   test('runs with one command and exits with 0', async () => {
     const main = join(import.meta.dirname, '../main.ts')
-    const { code, stdout, stderr } = await startCommand(process.execPath, [main]).ended
+    const program = startCommand(process.execPath, [main], await storeVariables())
+    const { code, stdout, stderr } = await program.ended
     assert.deepEqual([code, stderr], [0, ''], stdout)
     for (const line of [
       '  75: ADD_CARRY_OMITTED',

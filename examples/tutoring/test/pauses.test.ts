@@ -7,6 +7,7 @@ import { type RunningDev, startDev } from 'millrace/server'
 import { describe, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { Program } from '../../shared/program.ts'
+import { storeVariables } from '../../shared/test/store.ts'
 import { until } from '../../shared/until.ts'
 import { tutoring } from '../backend/app.ts'
 import { awsVariables, queueUrl } from '../demo/local-variables.ts'
@@ -32,12 +33,13 @@ async function openStack(
   templates: readonly string[] = [template, app],
 ) {
   const folder = await temporaryFolder('tutoring-pauses')
+  const { MILLRACE_STORE: store = folder.file('store') } = await storeVariables()
   const reports: string[] = []
   const up = (): Promise<RunningDev> =>
     startDev({
       templates,
       port: 0,
-      data: folder.file('store'),
+      store,
       parameters: { llmBatchingWindow: '0' },
       environment: {
         PATH: process.env['PATH'],
@@ -49,7 +51,7 @@ async function openStack(
       onLogLine: () => undefined,
     })
   const dev = await up()
-  const mill = await open(tutoring, { data: folder.file('store') })
+  const mill = await open(tutoring, { store })
   onTestFinished(async () => {
     await mill.close()
     await dev.stop()

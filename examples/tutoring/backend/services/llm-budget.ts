@@ -16,11 +16,11 @@ const unmetered: TokenMeter = {
   close: async () => undefined,
 }
 
-/** `data` is the folder that the server was started with. */
-export async function openTokenMeter(storeFolder: string | undefined): Promise<TokenMeter> {
-  if (storeFolder === undefined) return unmetered
+/** `store` is the folder or the URL that the server was started with. */
+export async function openTokenMeter(store: string | undefined): Promise<TokenMeter> {
+  if (store === undefined) return unmetered
   // The server already runs alarms and maintenance.
-  const mill = await open(tutoring, { data: storeFolder, onNotice: () => undefined })
+  const mill = await open(tutoring, { store, onNotice: () => undefined })
   return {
     async spend(tokens) {
       const { turnedOn, spent, limit } = await mill.budgets.spend('llm', tokens)
