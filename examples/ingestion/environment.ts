@@ -21,6 +21,8 @@ const Variables = z
     ...QueueVariables.shape,
     /** Where documents are processed: in workers through the queues, or in the API process. */
     INGESTION_RUNTIME: z.enum(['worker', 'inline']).default('worker'),
+    /** The store of the queues and tables: the URL of a Postgres database, or a folder. Default: in INGESTION_DATA. */
+    MILLRACE_STORE: z.string().optional(),
     /** The folder of queues, tables, uploads and cache, shared by all processes. */
     INGESTION_DATA: z.string().min(1).default('.millrace/ingestion'),
     /** Signs the tokens of callers and the upload URLs. */

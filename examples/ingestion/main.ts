@@ -12,7 +12,8 @@ const print = (line: string): void => console.log(line)
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-ingestion-'))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
-const system = await IngestionSystem.open(folder)
+const store = process.env['MILLRACE_STORE'] || join(folder, 'queues')
+const system = await IngestionSystem.open({ folder, store })
 try {
   await play()
 } catch (error) {

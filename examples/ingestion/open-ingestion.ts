@@ -12,6 +12,7 @@ import { FileObjectStore } from './objects/file-object-store.ts'
 import { UploadSigner } from './objects/upload-signature.ts'
 import type { PipelineParts } from './pipeline/parts.ts'
 import { Library } from './records/library.ts'
+import type { Tables } from './records/tables.ts'
 
 export interface Ingestion extends PipelineParts, AsyncDisposable {
   readonly environment: Environment
@@ -28,12 +29,13 @@ export interface Ingestion extends PipelineParts, AsyncDisposable {
 export async function openIngestion(
   environment: Environment,
   log: Logger,
-  options: Pick<OpenOptions, 'ports'> = {},
+  options: Pick<OpenOptions, 'ports' | 'store'> = {},
 ): Promise<Ingestion> {
   const folder = environment.INGESTION_DATA
   await mkdir(folder, { recursive: true })
+  const store = environment.MILLRACE_STORE ?? join(folder, 'queues')
   const mill = await open(ingestionApp(environment), {
-    data: join(folder, 'queues'),
+    store,
     log,
     onNotice: (notice) => {
       const { kind } = notice
@@ -44,8 +46,8 @@ export async function openIngestion(
   })
   const { clock } = options.ports ?? systemPorts
   const now = (): number => clock.now()
-  // The embedded store always has a file.
-  const library = new Library({ file: mill.storeFile ?? '', now })
+  const tables = await tablesIn(mill.storeFile ?? store)
+  const library = new Library({ tables, now })
   const signer = new UploadSigner({ secret: keyFor(environment, 'uploads'), now })
   const ingestion: Ingestion = {
     environment,
@@ -60,10 +62,18 @@ export async function openIngestion(
     publicUrl: environment.PUBLIC_URL ?? '',
     async [Symbol.asyncDispose]() {
       await mill.close()
-      library[Symbol.dispose]()
+      await tables[Symbol.asyncDispose]()
     },
   }
   return ingestion
+}
+
+/** Loads only the driver of this database: the file of the embedded store, or the URL of the other. */
+async function tablesIn(database: string): Promise<Tables> {
+  if (database.includes('://')) {
+    return (await import('./records/postgres-tables.ts')).postgresTables(database)
+  }
+  return (await import('./records/sqlite-tables.ts')).sqliteTables(database)
 }
 
 /** Derives a separate key for each use of the secret. */

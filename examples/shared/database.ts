@@ -27,12 +27,8 @@ export class Database implements Disposable {
   }
 
   all<Columns = Row>(sql: string, ...values: SQLInputValue[]): readonly Columns[] {
-    return [...this.iterate<Columns>(sql, ...values)]
-  }
-
-  /** One row at a time, for results that are too large to hold. */
-  *iterate<Columns = Row>(sql: string, ...values: SQLInputValue[]): Generator<Columns> {
-    for (const row of this.#db.prepare(sql).iterate(...values)) yield { ...row } as Columns
+    const rows = this.#db.prepare(sql).all(...values)
+    return rows.map((row) => ({ ...row }) as Columns)
   }
 
   /** Returns the number of changed rows. */

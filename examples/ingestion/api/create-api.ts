@@ -80,7 +80,7 @@ function authenticate(callers: Callers): MiddlewareHandler<ApiEnv> {
 function ownKnowledgeBase({ library }: Pick<ApiSetup, 'library'>): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
     const { organizationId } = c.get('caller')
-    if (!library.owns(organizationId, c.req.param('kbId') ?? '')) {
+    if (!(await library.owns(organizationId, c.req.param('kbId') ?? ''))) {
       return refusal(c, 404, 'Your organisation has no such knowledge base.')
     }
     await next()

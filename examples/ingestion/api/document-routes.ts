@@ -9,20 +9,21 @@ const foundMax = 10
 const questionCharsMax = 500
 
 export function documentRoutes(app: Hono<ApiEnv>, { library, mill, embedder }: ApiSetup): void {
-  app.get('/api/kb/:kbId/documents', (c) => {
-    const documents = library.documentsIn(c.req.param('kbId'), documentsMax)
+  app.get('/api/kb/:kbId/documents', async (c) => {
+    const documents = await library.documentsIn(c.req.param('kbId'), documentsMax)
     return c.json({ items: documents.map(toView) })
   })
 
   app.get('/api/kb/:kbId/documents/:documentId', async (c) => {
-    const document = library.document(c.req.param('documentId'))
+    const document = await library.document(c.req.param('documentId'))
     if (document?.kbId !== c.req.param('kbId')) return missing(c)
     const flow = await mill.flows.extraction.read(document.id)
+    const pages = await library.pagesOf(document.id)
     return c.json({
       ...toView(document),
       unitsDone: flow?.units.done ?? 0,
       unitsDead: flow?.units.dead ?? 0,
-      pages: library.pagesOf(document.id).map(({ page, imageKey, width, height }) => ({
+      pages: pages.map(({ page, imageKey, width, height }) => ({
         page,
         image: `/api/cache/${imageKey}`,
         width,
@@ -38,7 +39,7 @@ export function documentRoutes(app: Hono<ApiEnv>, { library, mill, embedder }: A
     }
     const [embedding = new Float32Array()] = await embedder.embed([text], c.req.raw.signal)
     const candidates = library.searchable(c.req.param('kbId'), embedder.model)
-    const found = runSearch({ text, embedding }, candidates, foundMax)
+    const found = await runSearch({ text, embedding }, candidates, foundMax)
     return c.json({
       items: found.map(({ candidate: { embedding: _, ...chunk }, score }) => ({
         ...chunk,

@@ -45,7 +45,7 @@ export function uploadRoutes(app: Hono<ApiEnv>, setup: ApiSetup): void {
       bytesMax,
       expiresInMs: uploadMs,
     })
-    library.addDocument({
+    await library.addDocument({
       id: documentId,
       organizationId,
       kbId,

@@ -10,6 +10,6 @@ if (organizationId === undefined || kbId === undefined) {
 }
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 await using ingestion = await openIngestion(readEnvironment(), silent)
-ingestion.library.addKnowledgeBase({ id: kbId, organizationId })
+await ingestion.library.addKnowledgeBase({ id: kbId, organizationId })
 const callers = new Callers(keyFor(ingestion.environment, 'tokens'))
 console.log(await callers.issue({ userId: 'demo-user', organizationId }))

@@ -14,6 +14,12 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 
 export const kbId = 'mills'
 
+export interface SystemSetup {
+  readonly folder: string
+  /** The URL of a Postgres database, or a folder. */
+  readonly store: string
+}
+
 export class IngestionSystem {
   readonly claude: ClaudeStub
   readonly lines: string[] = []
@@ -26,9 +32,10 @@ export class IngestionSystem {
   }
 
   /** Creates a knowledge base of the organisation `ada`, and starts no process yet. */
-  static async open(folder: string): Promise<IngestionSystem> {
+  static async open({ folder, store }: SystemSetup): Promise<IngestionSystem> {
     const claude = await ClaudeStub.start()
     const variables = {
+      MILLRACE_STORE: store,
       INGESTION_DATA: folder,
       INGESTION_SECRET: randomBytes(32).toString('hex'),
       // Short for the demo.
@@ -38,7 +45,7 @@ export class IngestionSystem {
       ANTHROPIC_BASE_URL: claude.url,
     }
     await using ingestion = await openIngestion(readEnvironment(variables), silent)
-    ingestion.library.addKnowledgeBase({ id: kbId, organizationId: 'ada' })
+    await ingestion.library.addKnowledgeBase({ id: kbId, organizationId: 'ada' })
     return new IngestionSystem(claude, variables)
   }
 
@@ -63,8 +70,7 @@ export class IngestionSystem {
 
   /** Runs the `millrace` command on the store, and resolves to its output. */
   millrace(...args: readonly string[]): Promise<string> {
-    const data = join(this.#variables['INGESTION_DATA'] ?? '', 'queues')
-    return runMillrace(data, args)
+    return runMillrace(this.#variables['MILLRACE_STORE'] ?? '', args)
   }
 
   /** Stops the given processes, or all, and resolves to their exit codes. */

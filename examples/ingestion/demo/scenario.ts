@@ -49,17 +49,20 @@ export function tellCosts({ lines }: IngestionSystem, print: Print): void {
   }
 }
 
+const longPages = 16
+
 /** One unit per page, at most three at once because of the ceiling, and one finalize job. */
 export async function uploadLong(
   system: IngestionSystem,
   client: IngestionClient,
   print: Print,
 ): Promise<void> {
-  const content = await samplePdf(longChapters(64))
+  const content = await samplePdf(longChapters(longPages))
   const id = await client.upload(kbId, 'long.pdf', content)
-  print(`Uploaded long.pdf, 64 pages. $ npx millrace flow show ingestion-dev-extraction ${id}`)
+  print(`Uploaded long.pdf, ${longPages} pages.`)
+  print(`$ npx millrace flow show ingestion-dev-extraction ${id}`)
   const { status, pages, unitsTotal } = await client.ended(kbId, id)
-  assert.deepEqual([status, pages.length, unitsTotal], ['ready', 64, 64])
+  assert.deepEqual([status, pages.length, unitsTotal], ['ready', longPages, longPages])
   const flow = JSON.parse(
     await system.millrace('flow', 'show', 'ingestion-dev-extraction', id, '--json'),
   )

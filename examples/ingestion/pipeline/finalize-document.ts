@@ -20,9 +20,9 @@ export async function finalizeDocument(
   documentId: string,
   signal?: AbortSignal,
 ): Promise<FinalizedDocument> {
-  const chunks = library.chunksOf(documentId)
+  const chunks = await library.chunksOf(documentId)
   const tiers = new Map(chunks.map(({ id, confidence }) => [id, confidenceTier(confidence)]))
-  const links = runLinkSections(library.sectionsOf(documentId), chunks)
+  const links = runLinkSections(await library.sectionsOf(documentId), chunks)
   const changed = chunks
     .map((chunk) => ({ ...chunk, hash: embeddedHash(embedder.model, chunk.contentHash) }))
     .filter((chunk) => chunk.embeddedHash !== chunk.hash)

@@ -1,10 +1,9 @@
 /** Reads documents and their chunks, for every process of the system. */
-import { Database } from '../../shared/database.ts'
 import type { Usage } from '../extractor/extractor.ts'
 import type { Section } from '../stages/document-model.ts'
 import type { ConfidenceTier } from '../stages/run-finalize.ts'
 import type { SourceExt } from '../stages/source-types.ts'
-import { schema } from './schema.ts'
+import { statement, type Tables } from './tables.ts'
 
 export type DocumentStatus = 'pending' | 'ingesting' | 'ready' | 'failed'
 
@@ -73,54 +72,73 @@ export function embeddedHash(model: string, contentHash: string): string {
   return `${model}:${contentHash}`
 }
 
-const documentColumns = `id, organization_id AS organizationId, kb_id AS kbId, filename,
-  source_ext AS sourceExt, source_object_key AS sourceObjectKey, extractor_model AS extractorModel,
-  status, status_at AS statusAt, failure, units_total AS unitsTotal,
-  finalize_enqueued_at AS finalizeEnqueuedAt, confidence_tier AS confidenceTier,
-  created_at AS createdAt`
+const documentColumns = `id, organization_id AS "organizationId", kb_id AS "kbId", filename,
+  source_ext AS "sourceExt", source_object_key AS "sourceObjectKey", extractor_model AS "extractorModel",
+  status, status_at AS "statusAt", failure, units_total AS "unitsTotal",
+  finalize_enqueued_at AS "finalizeEnqueuedAt", confidence_tier AS "confidenceTier",
+  created_at AS "createdAt"`
 
-export class Library extends Database {
+/** Chunks that a search reads at a time. */
+const searchPage = 500
+
+export class Library {
+  readonly #tables: Tables
   readonly #now: () => number
 
-  constructor({ file, now }: { readonly file: string; readonly now: () => number }) {
-    super(file, schema)
+  constructor({ tables, now }: { readonly tables: Tables; readonly now: () => number }) {
+    this.#tables = tables
     this.#now = now
   }
 
-  addKnowledgeBase(kb: { readonly id: string; readonly organizationId: string }): void {
-    this.run('INSERT OR IGNORE INTO knowledge_bases VALUES (?, ?)', kb.id, kb.organizationId)
+  /** Stores what a stage writes, in a transaction of its own. */
+  get write(): Tables['write'] {
+    return this.#tables.write
+  }
+
+  /** The same in the transaction that settles a job, for `context.within`. */
+  get within(): Tables['within'] {
+    return this.#tables.within
+  }
+
+  addKnowledgeBase(kb: { readonly id: string; readonly organizationId: string }): Promise<void> {
+    return this.write(function* () {
+      const sql = 'INSERT INTO knowledge_bases VALUES (?, ?) ON CONFLICT DO NOTHING'
+      yield statement(sql, kb.id, kb.organizationId)
+    })
   }
 
   /** False if it belongs to another organisation or does not exist, so the caller cannot tell which. */
-  owns(organizationId: string, kbId: string): boolean {
-    const sql = 'SELECT 1 FROM knowledge_bases WHERE id = ? AND organization_id = ?'
-    return this.get(sql, kbId, organizationId) !== undefined
+  async owns(organizationId: string, kbId: string): Promise<boolean> {
+    const sql = 'SELECT id FROM knowledge_bases WHERE id = ? AND organization_id = ?'
+    return (await this.#tables.rows(sql, kbId, organizationId)).length > 0
   }
 
-  addDocument(document: NewDocument): void {
+  addDocument(document: NewDocument): Promise<void> {
     const { id, organizationId, kbId, filename, sourceExt, sourceObjectKey } = document
     const now = this.#now()
-    this.run(
-      `INSERT INTO documents (id, organization_id, kb_id, filename, source_ext, source_object_key,
-         extractor_model, status, status_at, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)`,
-      ...[id, organizationId, kbId, filename, sourceExt, sourceObjectKey],
-      ...[document.extractorModel, now, now],
-    )
+    return this.write(function* () {
+      yield statement(
+        `INSERT INTO documents (id, organization_id, kb_id, filename, source_ext,
+           source_object_key, extractor_model, status, status_at, created_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)`,
+        ...[id, organizationId, kbId, filename, sourceExt, sourceObjectKey],
+        ...[document.extractorModel, now, now],
+      )
+    })
   }
 
-  document(id: string): DocumentRecord | undefined {
-    return this.get(`SELECT ${documentColumns} FROM documents WHERE id = ?`, id)
+  document(id: string): Promise<DocumentRecord | undefined> {
+    return this.#first(`SELECT ${documentColumns} FROM documents WHERE id = ?`, id)
   }
 
-  documentOf(sourceObjectKey: string): DocumentRecord | undefined {
+  documentOf(sourceObjectKey: string): Promise<DocumentRecord | undefined> {
     const sql = `SELECT ${documentColumns} FROM documents WHERE source_object_key = ?`
-    return this.get(sql, sourceObjectKey)
+    return this.#first(sql, sourceObjectKey)
   }
 
   /** Newest first. */
-  documentsIn(kbId: string, limit: number): readonly DocumentRecord[] {
-    return this.all(
+  documentsIn(kbId: string, limit: number): Promise<readonly DocumentRecord[]> {
+    return this.#tables.rows(
       `SELECT ${documentColumns} FROM documents WHERE kb_id = ?
        ORDER BY created_at DESC, id LIMIT ?`,
       ...[kbId, limit],
@@ -132,8 +150,8 @@ export class Library extends Database {
     status: 'pending' | 'ingesting',
     before: number,
     limit: number,
-  ): readonly DocumentRecord[] {
-    return this.all(
+  ): Promise<readonly DocumentRecord[]> {
+    return this.#tables.rows(
       `SELECT ${documentColumns} FROM documents
        WHERE status = ? AND status_at <= ? AND status IN ('pending', 'ingesting')
        ORDER BY status_at LIMIT ?`,
@@ -141,47 +159,62 @@ export class Library extends Database {
     )
   }
 
-  pagesOf(documentId: string): readonly PageRecord[] {
-    const sql = `SELECT page, image_key AS imageKey, width, height FROM pages
+  pagesOf(documentId: string): Promise<readonly PageRecord[]> {
+    const sql = `SELECT page, image_key AS "imageKey", width, height FROM pages
       WHERE document_id = ? ORDER BY page`
-    return this.all(sql, documentId)
+    return this.#tables.rows(sql, documentId)
   }
 
-  sectionsOf(documentId: string): readonly Section[] {
+  sectionsOf(documentId: string): Promise<readonly Section[]> {
     const sql = `SELECT section AS "index", parent, level, title, page FROM sections
       WHERE document_id = ? ORDER BY section`
-    return this.all(sql, documentId)
+    return this.#tables.rows(sql, documentId)
   }
 
-  chunksOf(documentId: string): readonly ChunkRecord[] {
-    const sql = `SELECT id, unit_index AS unitIndex, ordinal, section, title, content,
-        content_hash AS contentHash, confidence, position, embedded_hash AS embeddedHash
+  chunksOf(documentId: string): Promise<readonly ChunkRecord[]> {
+    const sql = `SELECT id, unit_index AS "unitIndex", ordinal, section, title, content,
+        content_hash AS "contentHash", confidence, position, embedded_hash AS "embeddedHash"
       FROM chunks WHERE document_id = ? ORDER BY unit_index, ordinal`
-    return this.all(sql, documentId)
+    return this.#tables.rows(sql, documentId)
   }
 
   /** The cost of a document's units, by model. */
-  usageOf(documentId: string): readonly ModelUsage[] {
-    const sql = `SELECT model, count(*) AS units, sum(input_tokens) AS inputTokens,
-        sum(output_tokens) AS outputTokens,
-        sum(cache_creation_input_tokens) AS cacheCreationInputTokens,
-        sum(cache_read_input_tokens) AS cacheReadInputTokens
+  usageOf(documentId: string): Promise<readonly ModelUsage[]> {
+    const sql = `SELECT model, count(*) AS units, sum(input_tokens) AS "inputTokens",
+        sum(output_tokens) AS "outputTokens",
+        sum(cache_creation_input_tokens) AS "cacheCreationInputTokens",
+        sum(cache_read_input_tokens) AS "cacheReadInputTokens"
       FROM extractions WHERE document_id = ? GROUP BY model ORDER BY model`
-    return this.all(sql, documentId)
+    return this.#tables.rows(sql, documentId)
   }
 
-  /** One by one: chunks of ready documents with vectors of this model. */
-  *searchable(kbId: string, model: string): Generator<SearchableChunk> {
-    const sql = `SELECT d.id AS documentId, d.filename, c.title, c.section_path AS sectionPath,
-        c.content, c.page_from AS pageFrom, c.page_to AS pageTo,
-        c.confidence_tier AS confidenceTier, c.embedding
+  /** Chunks of ready documents with vectors of this model. */
+  async *searchable(kbId: string, model: string): AsyncGenerator<SearchableChunk> {
+    const sql = `SELECT c.id, d.id AS "documentId", d.filename, c.title,
+        c.section_path AS "sectionPath", c.content, c.page_from AS "pageFrom",
+        c.page_to AS "pageTo", c.confidence_tier AS "confidenceTier", c.embedding
       FROM documents d JOIN chunks c ON c.document_id = d.id
-      WHERE d.kb_id = ? AND d.status = 'ready' AND c.embedded_hash = ? || ':' || c.content_hash`
-    type Stored = Omit<SearchableChunk, 'embedding'> & { readonly embedding: Uint8Array }
-    for (const row of this.iterate<Stored>(sql, kbId, model)) {
-      // A copy, because a Float32Array needs an aligned offset.
-      const bytes = new Uint8Array(row.embedding)
-      yield { ...row, embedding: new Float32Array(bytes.buffer) }
+      WHERE d.kb_id = ? AND d.status = 'ready' AND c.embedded_hash = ? || c.content_hash
+        AND c.id > ?
+      ORDER BY c.id LIMIT ?`
+    type Stored = Omit<SearchableChunk, 'embedding'> & {
+      readonly id: number
+      readonly embedding: Uint8Array
     }
+    let last = 0
+    for (let isMore = true; isMore; ) {
+      const values = [kbId, embeddedHash(model, ''), last, searchPage]
+      const rows = await this.#tables.rows<Stored>(sql, ...values)
+      for (const { id, embedding, ...chunk } of rows) {
+        // A copy, because a Float32Array needs an aligned offset.
+        yield { ...chunk, embedding: new Float32Array(new Uint8Array(embedding).buffer) }
+        last = id
+      }
+      isMore = rows.length === searchPage
+    }
+  }
+
+  async #first<Row>(sql: string, value: string): Promise<Row | undefined> {
+    return (await this.#tables.rows<Row>(sql, value))[0]
   }
 }

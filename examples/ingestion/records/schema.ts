@@ -1,12 +1,18 @@
 /**
- * The tables of this system. They are in the file of the queues, so that the rows a job writes and its
+ * The tables of this system. They are in the database of the queues, so that the rows a job writes and its
  * acknowledgement are one commit. The flow knows which units of a document are done.
  */
-export const schema = `
+export interface DatabaseTypes {
+  /** A number that the database gives each row. */
+  readonly key: string
+  readonly bytes: string
+}
+
+export const schema = ({ key, bytes }: DatabaseTypes): string => `
   CREATE TABLE IF NOT EXISTS knowledge_bases (
     id TEXT PRIMARY KEY,
     organization_id TEXT NOT NULL
-  ) STRICT;
+  );
 
   CREATE TABLE IF NOT EXISTS documents (
     id TEXT PRIMARY KEY,
@@ -17,63 +23,63 @@ export const schema = `
     source_object_key TEXT NOT NULL UNIQUE,
     extractor_model TEXT NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('pending', 'ingesting', 'ready', 'failed')),
-    status_at INTEGER NOT NULL,
+    status_at BIGINT NOT NULL,
     failure TEXT,
-    units_total INTEGER,
-    finalize_enqueued_at INTEGER,
+    units_total BIGINT,
+    finalize_enqueued_at BIGINT,
     confidence_tier TEXT,
-    created_at INTEGER NOT NULL
-  ) STRICT;
+    created_at BIGINT NOT NULL
+  );
   CREATE INDEX IF NOT EXISTS documents_by_kb ON documents (kb_id, created_at);
   CREATE INDEX IF NOT EXISTS documents_by_status ON documents (status, status_at)
     WHERE status IN ('pending', 'ingesting');
 
   CREATE TABLE IF NOT EXISTS pages (
     document_id TEXT NOT NULL,
-    page INTEGER NOT NULL,
+    page BIGINT NOT NULL,
     image_key TEXT NOT NULL,
-    width INTEGER NOT NULL,
-    height INTEGER NOT NULL,
+    width BIGINT NOT NULL,
+    height BIGINT NOT NULL,
     PRIMARY KEY (document_id, page)
-  ) STRICT, WITHOUT ROWID;
+  );
 
   CREATE TABLE IF NOT EXISTS sections (
     document_id TEXT NOT NULL,
-    section INTEGER NOT NULL,
-    parent INTEGER,
-    level INTEGER NOT NULL,
+    section BIGINT NOT NULL,
+    parent BIGINT,
+    level BIGINT NOT NULL,
     title TEXT NOT NULL,
-    page INTEGER NOT NULL,
+    page BIGINT NOT NULL,
     PRIMARY KEY (document_id, section)
-  ) STRICT, WITHOUT ROWID;
+  );
 
   CREATE TABLE IF NOT EXISTS chunks (
-    id INTEGER PRIMARY KEY,
+    id ${key},
     document_id TEXT NOT NULL,
-    unit_index INTEGER NOT NULL,
-    ordinal INTEGER NOT NULL,
-    section INTEGER NOT NULL,
+    unit_index BIGINT NOT NULL,
+    ordinal BIGINT NOT NULL,
+    section BIGINT NOT NULL,
     title TEXT NOT NULL,
     content TEXT NOT NULL,
     content_hash TEXT NOT NULL,
-    page_from INTEGER NOT NULL,
-    page_to INTEGER NOT NULL,
-    confidence REAL NOT NULL,
-    position INTEGER,
+    page_from BIGINT NOT NULL,
+    page_to BIGINT NOT NULL,
+    confidence DOUBLE PRECISION NOT NULL,
+    position BIGINT,
     section_path TEXT,
     confidence_tier TEXT,
-    embedding BLOB,
+    embedding ${bytes},
     embedded_hash TEXT
-  ) STRICT;
+  );
   CREATE INDEX IF NOT EXISTS chunks_by_unit ON chunks (document_id, unit_index);
 
   CREATE TABLE IF NOT EXISTS extractions (
     document_id TEXT NOT NULL,
-    unit_index INTEGER NOT NULL,
+    unit_index BIGINT NOT NULL,
     model TEXT NOT NULL,
-    input_tokens INTEGER NOT NULL,
-    output_tokens INTEGER NOT NULL,
-    cache_creation_input_tokens INTEGER NOT NULL,
-    cache_read_input_tokens INTEGER NOT NULL,
+    input_tokens BIGINT NOT NULL,
+    output_tokens BIGINT NOT NULL,
+    cache_creation_input_tokens BIGINT NOT NULL,
+    cache_read_input_tokens BIGINT NOT NULL,
     PRIMARY KEY (document_id, unit_index)
-  ) STRICT, WITHOUT ROWID;`
+  );`

@@ -3,8 +3,8 @@ import type { LogFields } from 'millrace'
 import { costOf } from '../extractor/prices.ts'
 import type { Library } from '../records/library.ts'
 
-export function costLine(library: Library, documentId: string): LogFields {
-  const usage = library.usageOf(documentId)
+export async function costLine(library: Library, documentId: string): Promise<LogFields> {
+  const usage = await library.usageOf(documentId)
   const sum = (pick: (one: (typeof usage)[number]) => number): number =>
     usage.reduce((total, one) => total + pick(one), 0)
   const costs = usage.map((one) => costOf(one.model, one))

@@ -2,7 +2,7 @@
  * EXTRACT: the handler for `extractUnit`. Replacing the unit's chunks, completing the job and marking the unit
  * are one commit. The commit of the last unit also enqueues the finalize job.
  */
-import { type HandlerOutcome, release, type StoreConnection } from 'millrace'
+import { type HandlerOutcome, release } from 'millrace'
 import type { Context, ExtractJob } from '../app.ts'
 import { costOf } from '../extractor/prices.ts'
 import type { Ingestion } from '../open-ingestion.ts'
@@ -17,7 +17,7 @@ export function extractHandler(
 ): (job: ExtractJob, context: Context) => Promise<HandlerOutcome | undefined> {
   return async (job, context) => {
     const { documentId, unitId } = job
-    const document = parts.library.document(documentId)
+    const document = await parts.library.document(documentId)
     if (document?.status !== 'ingesting' || document.finalizeEnqueuedAt !== null) {
       context.log.info({ documentId, unitId }, 'unit was already extracted')
       return undefined
@@ -26,9 +26,8 @@ export function extractHandler(
     if (!passage.passed) return release()
     const { unitIndex, chunks, extraction } = passage.answer
     const extracted = { chunks, extraction }
-    context.within((db: StoreConnection) =>
-      writes.replaceChunks(db, { documentId, unitIndex }, extracted),
-    )
+    const unit = { documentId, unitIndex }
+    context.within(parts.library.within(() => writes.replaceChunks(unit, extracted)))
     const { model, usage } = extraction
     context.log.info(
       {

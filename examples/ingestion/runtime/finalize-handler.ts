@@ -1,5 +1,4 @@
 /** FINALIZE: the handler for `finalizeDocument`. When the job completes, the document is ready. */
-import type { StoreConnection } from 'millrace'
 import type { Context, FinalizeJob } from '../app.ts'
 import type { Ingestion } from '../open-ingestion.ts'
 import { finalizeDocument } from '../pipeline/finalize-document.ts'
@@ -15,14 +14,13 @@ export function finalizeHandler({
   context: Context,
 ) => Promise<undefined> {
   return async ({ documentId }, context) => {
-    if (!library.transaction((db) => writes.beginFinalizing(db, documentId, now()))) {
+    if (!(await library.write(() => writes.beginFinalizing(documentId, now())))) {
       context.log.info({ documentId }, 'document was already finalized')
       return
     }
     const finalized = await finalizeDocument({ library, embedder }, documentId, context.signal)
-    context.within((db: StoreConnection) =>
-      writes.finish(db, documentId, { finalized, now: now() }),
-    )
-    context.log.info(costLine(library, documentId), 'document ready')
+    const end = { finalized, now: now() }
+    context.within(library.within(() => writes.finish(documentId, end)))
+    context.log.info(await costLine(library, documentId), 'document ready')
   }
 }

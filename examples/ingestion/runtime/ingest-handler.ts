@@ -1,5 +1,4 @@
 /** PREP: the handler for `prepareDocument`. The units and the document's new state are one commit. */
-import type { StoreConnection } from 'millrace'
 import type { Context, IngestJob } from '../app.ts'
 import type { Ingestion } from '../open-ingestion.ts'
 import { type PreparedDocument, prepareDocument } from '../pipeline/prepare-document.ts'
@@ -14,8 +13,8 @@ export function ingestHandler(
   return async (job, context) => {
     const { library, now } = parts
     const { documentId } = job
-    const begun = library.transaction((db) => writes.beginIngesting(db, documentId, now()))
-    if (!begun || library.document(documentId)?.unitsTotal !== null) {
+    const begun = await library.write(() => writes.beginIngesting(documentId, now()))
+    if (!begun || (await library.document(documentId))?.unitsTotal !== null) {
       context.log.info({ documentId }, 'document was already prepared')
       return
     }
@@ -26,13 +25,12 @@ export function ingestHandler(
       if (!(error instanceof BadDocument)) throw error
       // The file is the problem, not the system: the owner sees the reason, and no alarm fires.
       context.log.warn({ documentId, reason: error.reason }, 'document failed')
-      context.within((db: StoreConnection) =>
-        writes.fail(db, documentId, { reason: error.message, now: now() }),
-      )
+      const end = { reason: error.message, now: now() }
+      context.within(library.within(() => writes.fail(documentId, end)))
       return
     }
     openFlow(context, job, prepared)
-    context.within((db: StoreConnection) => writes.load(db, documentId, prepared))
+    context.within(library.within(() => writes.load(documentId, prepared)))
     const { pages, units } = prepared
     context.log.info({ documentId, pages: pages.length, units: units.length }, 'document prepared')
   }

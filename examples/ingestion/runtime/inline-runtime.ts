@@ -60,23 +60,23 @@ async function ingest(parts: Parts, job: IngestJob): Promise<void> {
   const { library, now, log } = parts
   const { documentId } = job
   try {
-    if (!library.transaction((db) => writes.beginIngesting(db, documentId, now()))) return
+    if (!(await library.write(() => writes.beginIngesting(documentId, now())))) return
     const prepared = await again(parts, () => prepareDocument(parts, job))
-    library.transaction((db) => writes.load(db, documentId, prepared))
+    await library.write(() => writes.load(documentId, prepared))
     for (const { id: unitId } of prepared.units) {
       const unit = { ...job, unitId }
       const { unitIndex, ...extracted } = await again(parts, () => extractUnit(parts, unit))
       const of = { documentId, unitIndex }
-      library.transaction((db) => writes.replaceChunks(db, of, extracted))
+      await library.write(() => writes.replaceChunks(of, extracted))
     }
-    library.transaction((db) => writes.beginFinalizing(db, documentId, now()))
+    await library.write(() => writes.beginFinalizing(documentId, now()))
     const finalized = await again(parts, () => finalizeDocument(parts, documentId))
-    library.transaction((db) => writes.finish(db, documentId, { finalized, now: now() }))
-    log.info(costLine(library, documentId), 'document ready')
+    await library.write(() => writes.finish(documentId, { finalized, now: now() }))
+    log.info(await costLine(library, documentId), 'document ready')
   } catch (error) {
     const isBad = error instanceof BadDocument
     const reason = isBad ? error.message : ourFault
-    library.transaction((db) => writes.fail(db, documentId, { reason, now: now() }))
+    await library.write(() => writes.fail(documentId, { reason, now: now() }))
     log.warn({ documentId, reason: isBad ? error.reason : 'unexpected' }, 'document failed')
   }
 }

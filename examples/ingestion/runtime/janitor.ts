@@ -26,7 +26,7 @@ export async function runJanitor(parts: Parts, runtime: Runtime): Promise<Janito
   const before = parts.now() - stuckAfterMs
   const pending = await tendPending(parts, runtime, before)
   const stuck: JanitorReport['stuck'][number][] = []
-  for (const document of parts.library.stuckIn('ingesting', before, documentsMax)) {
+  for (const document of await parts.library.stuckIn('ingesting', before, documentsMax)) {
     const missing = await missingUnits(parts, document)
     stuck.push({ documentId: document.id, missing })
     const fields = {
@@ -47,17 +47,17 @@ async function tendPending(
 ): Promise<Pick<JanitorReport, 'enqueued' | 'givenUp'>> {
   const enqueued: string[] = []
   const givenUp: string[] = []
-  for (const document of library.stuckIn('pending', before, documentsMax)) {
+  for (const document of await library.stuckIn('pending', before, documentsMax)) {
     const { id: documentId } = document
     if (await uploads.head(document.sourceObjectKey)) {
       await runtime.submit(ingestJobOf(document))
-      library.transaction((db) => writes.keepPending(db, documentId, now()))
+      await library.write(() => writes.keepPending(documentId, now()))
       enqueued.push(documentId)
       log.warn({ documentId }, 'pending document enqueued again')
     } else {
       // Its upload URL has expired long ago, so the file can no longer arrive.
       const reason = 'The file was never uploaded.'
-      library.transaction((db) => writes.fail(db, documentId, { reason, now: now() }))
+      await library.write(() => writes.fail(documentId, { reason, now: now() }))
       givenUp.push(documentId)
       log.info({ documentId }, 'document failed: it was never uploaded')
     }

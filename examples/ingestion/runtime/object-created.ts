@@ -13,7 +13,7 @@ export async function objectCreated(
   { library, runtime }: { readonly library: Library; readonly runtime: Runtime },
   key: string,
 ): Promise<boolean> {
-  const document = library.documentOf(key)
+  const document = await library.documentOf(key)
   if (document?.status !== 'pending') return false
   await runtime.submit(ingestJobOf(document))
   return true

@@ -18,15 +18,15 @@ const wordShare = 0.5
 const scoreMin = 0.15
 
 /** Reads the candidates one by one and keeps only the best. */
-export function runSearch<Candidate extends Searchable>(
+export async function runSearch<Candidate extends Searchable>(
   question: { readonly text: string; readonly embedding: Float32Array },
-  candidates: Iterable<Candidate>,
+  candidates: AsyncIterable<Candidate> | Iterable<Candidate>,
   limit: number,
-): readonly Found<Candidate>[] {
+): Promise<readonly Found<Candidate>[]> {
   const words = new Set(wordsOf(question.text))
   if (words.size === 0) return []
   const found: Found<Candidate>[] = []
-  for (const candidate of candidates) {
+  for await (const candidate of candidates) {
     const near = Math.max(0, similarity(question.embedding, candidate.embedding))
     const score = (1 - wordShare) * near + wordShare * shareOf(words, candidate.content)
     if (score < scoreMin) continue

@@ -39,7 +39,7 @@ describe('asking for an upload address', () => {
     const answer = await client.askForUpload(kbId, request)
     assert.equal(answer.status, status)
     assert.match(await answer.text(), text)
-    assert.deepEqual(fixture.ingestion.library.documentsIn(kbId, 10), [])
+    assert.deepEqual(await fixture.ingestion.library.documentsIn(kbId, 10), [])
   })
 
   test('is refused in the same way for a knowledge base of another organisation and for a missing one', async () => {

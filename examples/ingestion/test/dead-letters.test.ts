@@ -59,8 +59,8 @@ describe('a forced failure of an extract job', () => {
       await runbookLine(fixture.ingestion.environment.INGESTION_DATA),
     )
     assert.equal(code, 0, stderr)
-    await passing(() => library.document(documentId)?.status === 'ready')
-    assert.equal(library.chunksOf(documentId).length, 3)
+    await passing(async () => (await library.document(documentId))?.status === 'ready')
+    assert.equal((await library.chunksOf(documentId)).length, 3)
     await clock.advance(3 * minuteMs)
     assert.equal(await alarmState(fixture), 'OK')
     const cost = fixture.lines.find(({ message }) => message === 'document ready')?.fields

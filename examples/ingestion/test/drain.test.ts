@@ -22,10 +22,10 @@ describe('a worker that drains', () => {
     }
     await mill.switches.hold({ name: pauseSwitch }, { by: 'ada' })
     await run()
-    assert.equal(library.document(documentId)?.status, 'ingesting')
+    assert.equal((await library.document(documentId))?.status, 'ingesting')
     assert.equal((await extract.statistics()).ready, 1)
     await mill.switches.lift({ name: pauseSwitch }, { by: 'ada' })
     await run()
-    assert.equal(library.document(documentId)?.status, 'ready')
+    assert.equal((await library.document(documentId))?.status, 'ready')
   })
 })

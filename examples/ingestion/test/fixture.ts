@@ -1,9 +1,10 @@
 /** The system in one process: real store, files, HTTP and worker. */
 
 import type { Logger, Worker } from 'millrace'
-import type { VirtualPorts } from 'millrace/testing'
+import type { VirtualClock, VirtualPorts } from 'millrace/testing'
 import { onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
+import { storeOnPortsTime, storeVariables } from '../../shared/test/store.ts'
 import { startApi } from '../api.ts'
 import { type Caller, Callers } from '../callers.ts'
 import { IngestionClient } from '../demo/ingestion-client.ts'
@@ -45,14 +46,16 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     INGESTION_DATA: folder.path,
     INGESTION_SECRET: '0123456789'.repeat(4),
     INGESTION_RETRY_MS: '0',
+    ...(await storeVariables()),
     ...options.variables,
   }
   const lines: LogLine[] = []
   const { ports } = options
   const environment = readEnvironment(variables)
-  const ingestion = await openIngestion(environment, recording(lines), { ...(ports && { ports }) })
-  ingestion.library.addKnowledgeBase({ id: kbId, organizationId: ada.organizationId })
-  ingestion.library.addKnowledgeBase({ id: 'kb-b', organizationId: bob.organizationId })
+  const virtual = ports && { ports, ...storeOnPortsTime(variables, ports.clock) }
+  const ingestion = await openIngestion(environment, recording(lines), { ...virtual })
+  await ingestion.library.addKnowledgeBase({ id: kbId, organizationId: ada.organizationId })
+  await ingestion.library.addKnowledgeBase({ id: 'kb-b', organizationId: bob.organizationId })
   const stops: (() => Promise<void>)[] = []
   onTestFinished(async () => {
     const close = async (): Promise<void> => {
@@ -81,6 +84,25 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
       return { url: api.url, as }
     },
   }
+}
+
+/** How many chunks a search in the knowledge base looks at. */
+export async function countSearchable({ ingestion }: Fixture, model: string): Promise<number> {
+  let count = 0
+  for await (const _ of ingestion.library.searchable(kbId, model)) count += 1
+  return count
+}
+
+export const minuteMs = 60_000
+
+/** Skips to the last minute, then advances the clock normally. */
+export async function pass(clock: VirtualClock, minutes: number): Promise<void> {
+  clock.sleep((minutes - 1) * minuteMs)
+  await clock.advance(minuteMs)
+}
+
+export function loggedIds({ lines }: Fixture, message: string): readonly unknown[] {
+  return lines.filter((line) => line.message === message).map(({ fields }) => fields['documentId'])
 }
 
 /** Advances the clock until the promise settles. */

@@ -1,27 +1,10 @@
-/** Documents that are stuck for 40 minutes are found, and repaired or reported. */
+/** Documents that are stuck for 40 minutes are found, and repaired or reported. More is in stuck-documents.test.ts. */
 import assert from 'node:assert/strict'
-import { type VirtualClock, virtualPorts } from 'millrace/testing'
+import { virtualPorts } from 'millrace/testing'
 import { describe, test } from 'vitest'
 import { millChapters, sampleDocx } from '../demo/sample-files.ts'
 import { beginIngesting } from '../records/stage-writes.ts'
-import { ada, type Fixture, kbId, openFixture } from './fixture.ts'
-
-const minuteMs = 60_000
-
-async function stuckAlarm({ ingestion }: Fixture): Promise<string | undefined> {
-  const alarms = await ingestion.mill.alarms.list()
-  return alarms.find(({ alarm }) => alarm.endsWith('documents-stuck'))?.state
-}
-
-/** Skips to the last minute, then advances the clock normally. */
-async function pass(clock: VirtualClock, minutes: number): Promise<void> {
-  clock.sleep((minutes - 1) * minuteMs)
-  await clock.advance(minuteMs)
-}
-
-function loggedIds({ lines }: Fixture, message: string): readonly unknown[] {
-  return lines.filter((line) => line.message === message).map(({ fields }) => fields['documentId'])
-}
+import { ada, kbId, loggedIds, minuteMs, openFixture, pass } from './fixture.ts'
 
 describe('the janitor', () => {
   test('enqueues an upload whose event was lost, fails one that never arrived, and reports the rest', async () => {
@@ -35,64 +18,18 @@ describe('the janitor', () => {
     await uploads.put(lost.objectKey, content, '')
     const never = await client.mint(kbId, 'never.docx', content)
     const begun = await client.mint(kbId, 'begun.docx', content)
-    library.transaction((db) => beginIngesting(db, begun.documentId, clock.now()))
+    await library.write(() => beginIngesting(begun.documentId, clock.now()))
     fixture.startWorker()
     await pass(clock, 39)
-    assert.equal(library.document(lost.documentId)?.status, 'pending')
+    assert.equal((await library.document(lost.documentId))?.status, 'pending')
     await clock.advance(2 * minuteMs)
-    while (library.document(lost.documentId)?.status !== 'ready') await clock.advance(1)
+    while ((await library.document(lost.documentId))?.status !== 'ready') await clock.advance(1)
     assert.deepEqual(loggedIds(fixture, 'pending document enqueued again'), [lost.documentId])
     assert.deepEqual(
       new Set(loggedIds(fixture, 'document stuck while ingesting')),
       new Set([begun.documentId]),
     )
-    const given = library.document(never.documentId)
+    const given = await library.document(never.documentId)
     assert.deepEqual([given?.status, given?.failure], ['failed', 'The file was never uploaded.'])
-  })
-
-  test('enqueues a lost upload once, even if no worker runs', async () => {
-    const ports = virtualPorts()
-    const { clock } = ports
-    const fixture = await openFixture({ ports })
-    const { uploads, mill } = fixture.ingestion
-    const client = await (await fixture.startApi()).as(ada)
-    const { objectKey } = await client.mint(kbId, 'lost.docx', new Uint8Array(1))
-    await uploads.put(objectKey, new Uint8Array(1), '')
-    const sent = async (): Promise<number> => (await mill.queues.ingest.statistics()).totals.sent
-    fixture.startWorker({ roles: ['janitor'] })
-    await pass(clock, 41)
-    // It checks for the file on a real disk, which takes real time.
-    while ((await sent()) < 1) await clock.advance(1)
-    await clock.advance(2 * minuteMs)
-    assert.equal(await sent(), 1)
-    await pass(clock, 40)
-    while ((await sent()) < 2) await clock.advance(1)
-    await clock.advance(2 * minuteMs)
-    assert.equal(await sent(), 2)
-  })
-
-  test('reports a stuck document with its missing units, until it is repaired', async () => {
-    const ports = virtualPorts()
-    const { clock } = ports
-    const fixture = await openFixture({ ports })
-    const { library, mill } = fixture.ingestion
-    const client = await (await fixture.startApi()).as(ada)
-    const documentId = await client.upload(kbId, 'mills.docx', await sampleDocx(millChapters))
-    fixture.startWorker({ roles: ['ingest', 'janitor'] })
-    while (library.document(documentId)?.unitsTotal === null) await clock.advance(1)
-    await pass(clock, 39)
-    assert.deepEqual(loggedIds(fixture, 'document stuck while ingesting'), [])
-    assert.notEqual(await stuckAlarm(fixture), 'ALARM')
-
-    await clock.advance(4 * minuteMs)
-    assert.equal(await stuckAlarm(fixture), 'ALARM')
-    const line = fixture.lines.find(({ message }) => message === 'document stuck while ingesting')
-    assert.deepEqual(line?.fields, { documentId, units_total: 1, missing: 'unit-0001' })
-    assert.equal((await mill.flows.extraction.read(documentId))?.isOverdue, true)
-
-    fixture.startWorker({ roles: ['extract', 'finalize'] })
-    while (library.document(documentId)?.status !== 'ready') await clock.advance(1)
-    await clock.advance(3 * minuteMs)
-    assert.equal(await stuckAlarm(fixture), 'OK')
   })
 })

@@ -46,7 +46,7 @@ describe('a document of 64 pages', () => {
     const ends = fixture.lines.filter(({ message }) => message === 'document ready')
     assert.equal(ends.length, 1)
 
-    const content = library.chunksOf(id).map((chunk) => chunk.content)
+    const content = (await library.chunksOf(id)).map((chunk) => chunk.content)
     for (let page = 1; page <= pages; page += 1) {
       const holders = content.filter((text) => text.includes(`mill number ${page}.`))
       assert.equal(holders.length, 1, `page ${page} is in ${holders.length} chunks`)

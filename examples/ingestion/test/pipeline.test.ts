@@ -71,7 +71,7 @@ describe('with buckets', () => {
     fixture.startWorker()
     const client = await api.as(ada)
     const documentId = await client.upload(kbId, 'mills.docx', await sampleDocx(millChapters))
-    const { sourceObjectKey } = fixture.ingestion.library.document(documentId) ?? {}
+    const { sourceObjectKey } = (await fixture.ingestion.library.document(documentId)) ?? {}
     assert.ok(s3.objects.has(`uploads/${sourceObjectKey}`))
 
     const Records = [{ eventName: 'ObjectCreated:Post', s3: { object: { key: sourceObjectKey } } }]

@@ -44,7 +44,8 @@ async function isHeld({ fixture }: Troubled): Promise<boolean> {
 }
 
 async function ready({ fixture, clock, documentId }: Troubled): Promise<void> {
-  while (fixture.ingestion.library.document(documentId)?.status !== 'ready') await clock.advance(1)
+  while ((await fixture.ingestion.library.document(documentId))?.status !== 'ready')
+    await clock.advance(1)
 }
 
 async function deadLetters({ fixture }: Troubled): Promise<number | undefined> {

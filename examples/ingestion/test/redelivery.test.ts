@@ -7,7 +7,7 @@ import type { Extractor } from '../extractor/extractor.ts'
 import { groupAtoms } from '../extractor/offline-extractor.ts'
 import { extractUnit } from '../pipeline/extract-unit.ts'
 import * as writes from '../records/stage-writes.ts'
-import { ada, type Fixture, kbId, openFixture } from './fixture.ts'
+import { ada, countSearchable, type Fixture, kbId, openFixture } from './fixture.ts'
 
 /** Three units: each chapter fills more than half of one. */
 const paragraphsEach = 4
@@ -74,8 +74,8 @@ function job({ documentId }: Prepared, unitId: string) {
 /** Checks that every paragraph exists once, all chunks are searchable, and the document was finalized once. */
 async function assertWhole({ fixture, documentId }: Prepared): Promise<void> {
   const { library, mill } = fixture.ingestion
-  assert.equal(library.document(documentId)?.status, 'ready')
-  const content = library.chunksOf(documentId).map((chunk) => chunk.content)
+  assert.equal((await library.document(documentId))?.status, 'ready')
+  const content = (await library.chunksOf(documentId)).map((chunk) => chunk.content)
   for (const [chapter] of chapters.entries()) {
     for (let index = 0; index < paragraphsEach; index += 1) {
       const marker = `End of ${chapter}.${index}.`
@@ -83,10 +83,8 @@ async function assertWhole({ fixture, documentId }: Prepared): Promise<void> {
       assert.equal(holders.length, 1, `${marker} stands in ${holders.length} chunks`)
     }
   }
-  assert.equal(
-    [...library.searchable(kbId, fixture.ingestion.embedder.model)].length,
-    content.length,
-  )
+  const { model } = fixture.ingestion.embedder
+  assert.equal(await countSearchable(fixture, model), content.length)
   assert.equal((await mill.queues.finalize.statistics()).totals.sent, 1)
   const ends = fixture.lines.filter(({ message }) =>
     /^document (?:ready|was finalized)/.test(message),
@@ -129,12 +127,12 @@ describe('an extract job', () => {
     fixture.startWorker()
     await settled(document)
     await assertWhole(document)
-    const before = fixture.ingestion.library.chunksOf(documentId)
+    const before = await fixture.ingestion.library.chunksOf(documentId)
     assert.notEqual((await held.acknowledge()).status, 'settled')
-    fixture.ingestion.library.transaction((db) =>
-      writes.replaceChunks(db, { documentId, unitIndex }, extracted),
+    await fixture.ingestion.library.write(() =>
+      writes.replaceChunks({ documentId, unitIndex }, extracted),
     )
-    assert.deepEqual(fixture.ingestion.library.chunksOf(documentId), before)
+    assert.deepEqual(await fixture.ingestion.library.chunksOf(documentId), before)
   })
 
   test('that arrives after the end does nothing', async () => {
@@ -142,12 +140,12 @@ describe('an extract job', () => {
     const { fixture, documentId, unitIds } = document
     fixture.startWorker()
     await settled(document)
-    const before = fixture.ingestion.library.chunksOf(documentId)
+    const before = await fixture.ingestion.library.chunksOf(documentId)
     await fixture.ingestion.mill.queues.extract.send(job(document, unitIds[0] ?? ''))
     const { organizationId } = ada
     await fixture.ingestion.mill.queues.finalize.send({ documentId, organizationId, kbId })
     await settled(document)
-    assert.deepEqual(fixture.ingestion.library.chunksOf(documentId), before)
+    assert.deepEqual(await fixture.ingestion.library.chunksOf(documentId), before)
     const last = fixture.lines.filter(({ message }) => message.includes('was already'))
     assert.deepEqual(last.map(({ message }) => message).sort(), [
       'document was already finalized',
@@ -160,7 +158,7 @@ describe('an upload', () => {
   test('whose event arrives twice is prepared once', async () => {
     const document = await prepared()
     const { fixture, documentId, unitIds } = document
-    const record = fixture.ingestion.library.document(documentId)
+    const record = await fixture.ingestion.library.document(documentId)
     assert.ok(record)
     const { organizationId, sourceObjectKey, sourceExt, extractorModel } = record
     await fixture.ingestion.mill.queues.ingest.send({

@@ -35,15 +35,15 @@ describe('an embedding', () => {
 })
 
 describe('search', () => {
-  test('returns the best match first, and leaves out unrelated chunks', () => {
-    const found = search('how are furrows cut into stones', 10)
+  test('returns the best match first, and leaves out unrelated chunks', async () => {
+    const found = await search('how are furrows cut into stones', 10)
     assert.equal(found[0]?.candidate.content, texts[1])
     assert.ok(found.every(({ candidate }) => candidate.content !== texts[2]))
   })
 
-  test('returns at most the requested number, and nothing for a question without words', () => {
-    assert.equal(search('the', 1).length, 1)
-    assert.deepEqual(search('?!', 10), [])
+  test('returns at most the requested number, and nothing for a question without words', async () => {
+    assert.equal((await search('the', 1)).length, 1)
+    assert.deepEqual(await search('?!', 10), [])
   })
 })
 
