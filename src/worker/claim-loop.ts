@@ -157,11 +157,10 @@ export class ClaimLoop {
     this.#startWaiting()
     if (this.#startsLeft === 0) this.#schedule()
     // Otherwise the other queues would get all slots that become free during a claim.
-    if (this.#claims.size > 0) return
-    if (this.#setup.isHeldBack()) return
+    if (this.#claims.size > 0 || this.#setup.isHeldBack()) return
     if (this.#alone !== undefined) {
-      if (this.#free === this.#setup.concurrency)
-        this.#begin(this.#alone, { slots: 1, ahead: 0, max: 1 })
+      const isFree = this.#free === this.#setup.concurrency
+      if (isFree) this.#begin(this.#alone, { slots: 1, ahead: 0, max: 1 })
       return
     }
     if (this.#free > 0 && this.#startsLeft > 0) {
@@ -325,7 +324,7 @@ export class ClaimLoop {
     this.#isStarting = true
     for (const one of claimed) {
       const work = source.work(one.delivery.job?.type ?? '')
-      if (work === undefined) this.#setup.run(one, noop)
+      if (work === undefined) this.#setup.run(one, () => undefined)
       else if (isSuspect(one.delivery)) this.#postpone(one)
       else if (work.batch === undefined) {
         used += 1
@@ -399,4 +398,3 @@ export class ClaimLoop {
 }
 
 const noSlots = (): number => 0
-const noop = (): void => undefined

@@ -1,4 +1,5 @@
-import { describe, test } from 'vitest'
+import pg from 'pg'
+import { afterAll, describe, test } from 'vitest'
 import { type OpenedPostgres, openPostgres } from '../../src/backends/postgres/index.ts'
 import {
   type ContractHarness,
@@ -7,17 +8,36 @@ import {
 import { settleTurns, virtualPorts } from '../../src/testing/virtual-clock.ts'
 import { freshDatabase } from '../services/fresh-database.ts'
 
-const database = freshDatabase()
+/** Tests share connections and tables, because new ones would take most of the time. */
+const pool = freshDatabase().then(({ url: connectionString }) => {
+  return new pg.Pool({ connectionString, max: 20, pipeline: true })
+})
+afterAll(async () => (await pool).end())
+
+/** As a new store is. */
+const emptied = `
+  DO $$ DECLARE name text; BEGIN
+    SET LOCAL session_replication_role = replica;
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'millrace'
+      AND tablename NOT IN ('schema_version', 'store', 'metric_clock')
+    LOOP
+      EXECUTE format('DELETE FROM millrace.%I', name);
+    END LOOP;
+    UPDATE millrace.store SET queues_version = 1, clock_ms = 0, wall_ms = 0, uptime_ms = 0, boot = NULL;
+    DELETE FROM millrace.metric_clock;
+    INSERT INTO millrace.metric_clock VALUES (1, 0, NULL);
+  END $$`
+
 let stores = 0
 
 describeBackendContract({ name: 'Postgres', describe, test, open: openHarness })
 
 async function openHarness(): Promise<ContractHarness> {
-  const { url } = await database
+  const shared = await pool
+  if (stores > 0) await shared.query(emptied)
   stores += 1
   const ports = virtualPorts(stores)
-  const schema = `store_${stores}`
-  const open = () => openPostgres({ url, ports, schema, usesPortsTime: true, connections: 4 })
+  const open = () => openPostgres({ pool: shared, ports, usesPortsTime: true })
   let opened = await open()
   const others: OpenedPostgres[] = []
   const settle = async (): Promise<void> => {
@@ -41,7 +61,7 @@ async function openHarness(): Promise<ContractHarness> {
       return opened.backend
     },
     async dispose() {
-      await opened.backend.close()
+      for (const { backend } of [opened, ...others]) await backend.close()
     },
   }
 }
