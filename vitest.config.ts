@@ -26,7 +26,7 @@ const examplesOnPostgres = [
   'examples/academy/{academy,app,redelivery}.test.ts',
   'examples/academy/ai/create-ai-worker.test.ts',
   'examples/job-queue/test/{cleanup,course-generation,edge-cases,enqueueing,main}.test.ts',
-  'examples/job-queue/test/{processes,processing,realtime,routes}.test.ts',
+  'examples/job-queue/test/{processes,processing}.test.ts',
   'examples/replies/test/{collecting,main,template}.test.ts',
   'examples/ingestion/test/{drain,janitor,main,pipeline,redelivery}.test.ts',
   'examples/tutoring/test/{budget,main,pauses,workers}.test.ts',

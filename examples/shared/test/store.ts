@@ -70,10 +70,11 @@ export async function freshStore(folder: string, clock: VirtualClock): Promise<F
   return { store, variables: { MILLRACE_STORE: folder, ...variables } }
 }
 
+/** Lets each step of the clock wait until nothing is under way, and again for what followed from it. */
 function waitFor(opened: readonly OpenedPostgres[], clock: VirtualClock): void {
   const advance = clock.advance.bind(clock)
   const settle = async (): Promise<void> => {
-    for (let rounds = 0; rounds < 4; rounds += 1) {
+    for (let rounds = 0; rounds < 2; rounds += 1) {
       await settleTurns()
       await Promise.all(opened.map((one) => one.whenIdle()))
     }
