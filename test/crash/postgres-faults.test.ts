@@ -4,8 +4,11 @@ import { describe, test, vi } from 'vitest'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openPostgres } from '../../src/backends/postgres/index.ts'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
+import { prepareForCommitFaults, startCommitProxy } from '../services/commit-proxy.ts'
 import { startCutProxy } from '../services/cut-proxy.ts'
+import { freshDatabase } from '../services/fresh-database.ts'
 import { startPostgresServer } from '../services/postgres-server.ts'
+import { query } from '../services/query.ts'
 
 const seed = Number(process.env['MILLRACE_SEED'] ?? 20_260_101)
 
@@ -69,6 +72,21 @@ describe('Postgres', () => {
     vi.restoreAllMocks()
     assert.equal(losses, 10)
     assert.deepEqual(await bodiesIn(backend), bodies)
+    await backend.close()
+  })
+
+  test('that has forgotten a process which was idle for a day lets it send after a cut', async () => {
+    const { url } = await freshDatabase()
+    await prepareForCommitFaults(url)
+    using proxy = await startCommitProxy(Number(new URL(url).port))
+    const { backend } = await openPostgres({ url: proxy.url(url), busyTimeoutMs: 2_000 })
+    await backend.createQueue({ queue: 'q' })
+    await send(backend, 'before')
+    await query(url, 'DELETE FROM millrace.commit_mark')
+    const isMet = proxy.faultNext('cut before')
+    await send(backend, 'after')
+    assert.ok(isMet())
+    assert.deepEqual(await bodiesIn(backend), ['before', 'after'])
     await backend.close()
   })
 

@@ -122,11 +122,12 @@ export class Transactions {
     }
   }
 
-  #settledMark({ series, number }: CommitMark): Promise<number | undefined> {
+  #settledMark({ series, number }: CommitMark): Promise<number> {
     return this.#options.connected(async (connection) => {
       const values = [number, number, series] as const
       const [row] = await connection.rows<{ number: number }>(commitMarks.settle, values)
-      return row?.number
+      // Without a mark, which is removed when the series has committed nothing for long, the commit has failed.
+      return row?.number ?? 0
     })
   }
 }
