@@ -203,6 +203,8 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     }
     const next = (yield* this.one(sql.nextBlock))?.next
     if (next === undefined) throw new MillraceError('store_failed')
+    // The rest of an older block would come before what this transaction stores.
+    block.drop()
     if (own !== undefined) this.#ownBlock = { next: next + count, end: next + blockSize }
     else block.renew(next, count)
     return next
