@@ -118,6 +118,9 @@ export class PostgresEngine implements InspectedEngine {
 
   async #openProcess(): Promise<Backend> {
     this.#opened += 1
+    // A fault while the store is opened is reported to the caller, and is not a matter of these runs.
+    const { choose } = this.#proxy
+    this.#proxy.choose = () => undefined
     const { backend } = await openPostgres({
       url: this.#proxy.url(this.#url),
       schema: this.#schema,
@@ -131,6 +134,7 @@ export class PostgresEngine implements InspectedEngine {
         randomness: seededRandomness(this.#opened),
       },
     })
+    this.#proxy.choose = choose
     return backend
   }
 
