@@ -71,7 +71,8 @@ export class JobLeases {
       visibilityMs: this.#chances.pick([0, 2 * second, 10 * second, 90 * second]),
     }
     this.#note(`receive ${max} from ${queue.name} for ${visibilityMs}`)
-    const deliveries = await this.#stores.both(({ backend }) =>
+    // Each process remembers whose turn it is.
+    const deliveries = await this.#stores.byOneProcess(({ backend }) =>
       backend.receive({ queue: queue.name, max, visibilityMs, waitMs: 0 }),
     )
     const taken = deliveries.eager.map((delivery) => this.#stores.jobOf(delivery.job?.id, 'eager'))

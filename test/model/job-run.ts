@@ -195,7 +195,7 @@ export class JobRun {
       ...keyOf(key),
     }
     this.steps.push(`enqueue in ${queue.name}: ${JSON.stringify(job).slice(0, 200)}`)
-    const answers = await this.#stores.bothSenders(({ jobs }) =>
+    const answers = await this.#stores.byOneProcess(({ jobs }) =>
       outcomeOf(async () => (await jobs.enqueue({ queue: queue.name, jobs: [job] }))[0]),
     )
     const expected = this.#model.enqueue(queue, draft, key)
@@ -247,7 +247,7 @@ export class JobRun {
     const job = this.#anyJob()
     if (job === undefined) return
     this.steps.push(`retry ${job.name}`)
-    const answers = await this.#stores.bothSenders(({ jobs }, side) =>
+    const answers = await this.#stores.byOneProcess(({ jobs }, side) =>
       outcomeOf(() => jobs.retry({ id: this.#stores.idOf(job, side) })),
     )
     const isFit = job.status === 'failed' || job.status === 'cancelled'
@@ -380,7 +380,7 @@ export class JobRun {
     this.steps.push('redrive')
     const source = queue.deadLetters
     await this.#stores.sweep('lazy')
-    await this.#stores.bothSenders(async ({ backend }) => {
+    await this.#stores.byOneProcess(async ({ backend }) => {
       await backend.startMoveTask({ source })
       while ((await backend.sweep()).more);
     })

@@ -52,8 +52,8 @@ export class JobStores {
     }
   }
 
-  /** For calls that store messages, whose order counts. */
-  async bothSenders<T>(call: (store: Store, side: Side) => Promise<T>): Promise<OfBoth<T>> {
+  /** For calls that store or receive messages, whose order counts. */
+  async byOneProcess<T>(call: (store: Store, side: Side) => Promise<T>): Promise<OfBoth<T>> {
     const sender = (side: Side): Store => this.#storeOf(this.#engines[side].sender())
     return {
       eager: await call(sender('eager'), 'eager'),

@@ -98,7 +98,8 @@ export class PostgresEngine implements InspectedEngine {
     // Where the wall clock was moved, a process that opens the store knows only the time that was written
     // down, up to a second ago.
     if (this.#hasJumped) return
-    const index = this.#number(processes)
+    // The sender keeps what it remembers.
+    const index = 1 + this.#number(processes - 1)
     await this.#backends[index]?.close()
     this.#backends[index] = await this.#openProcess()
   }
