@@ -11,7 +11,7 @@ describe('collectors in random runs with crashes, against the plain model', () =
 
   testRandomRuns({
     name: 'merge every item once',
-    runs: Number(process.env['MILLRACE_COLLECTOR_RUNS'] ?? 1_000),
+    runs: Number(process.env['MILLRACE_COLLECTOR_RUNS'] ?? 500),
     runsPerStore: 125,
     stepsPerRun: 30,
     open: async () => {

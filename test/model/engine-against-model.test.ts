@@ -6,7 +6,7 @@ import { runAgainstModel } from './engine-run.ts'
 import { sqliteEngine } from './sqlite-engine.ts'
 import { commands } from './stories.ts'
 
-const runs = Number(process.env['MILLRACE_MODEL_RUNS'] ?? 2_000)
+const runs = Number(process.env['MILLRACE_MODEL_RUNS'] ?? 1_000)
 /** Short stretches end with a look into the file itself. */
 const runsPerStretch = 250
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { virtualPorts } from 'millrace/testing'
 import { describe, test } from 'vitest'
 import { storeOnPortsTime, storeVariables } from '../../shared/test/store.ts'
+import { until } from '../../shared/until.ts'
 import { type CleanedUp, cleanup } from '../cleanup.ts'
 import { openMill } from '../open-mill.ts'
 import { addDocument, type Fixture, openFixture, recording } from './fixture.ts'
@@ -103,6 +104,8 @@ describe('the clean-up', () => {
     await clock.advance(59_000)
     assert.deepEqual(await ticks(), [])
     await clock.advance(2_000)
+    // A database server may be slow.
+    await until(async () => (await ticks()).length > 0, 'there is a tick')
     assert.deepEqual(await ticks(), [{ at: '2026-03-11T02:00:00.000Z' }])
     const [next] = await mill.schedules.nightly.next()
     assert.equal(next?.toISOString(), '2026-03-12T02:00:00.000Z')

@@ -6,6 +6,7 @@ import { canMount, withMounted } from '../../../test/support/mounting.ts'
 import { inTemporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { drawPage } from '../../shared/draw-page.ts'
 import { isOnPostgres } from '../../shared/test/store.ts'
+import { until } from '../../shared/until.ts'
 import { type BreakableStore, brokenStore } from './breakable-store.ts'
 import {
   ada,
@@ -114,6 +115,12 @@ describe('edge cases', () => {
     assert.ok(read === null || read?.status === 'processing')
 
     await repair()
+    const canRead = (): Promise<boolean> =>
+      fixture.mill.ready().then(
+        () => true,
+        () => false,
+      )
+    await until(canRead, 'the store can be used again')
     const job = await fixture.mill.jobs.waitFor(job_id)
     assert.deepEqual([job.status, job.attemptsMade], ['completed', 1])
     assert.equal((await fixture.mill.jobs.list('indexing_queue')).items.length, 1)
