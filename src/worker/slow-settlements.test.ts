@@ -11,7 +11,7 @@ const count = 200
 const app = defineApp('shop', { queues: { basic: jobs({ types: { ORDER: z.number() } }) } })
 
 describe('a worker whose handlers are faster than the settlements', () => {
-  test('claims no more than a few jobs that wait for their settlement, and goes on later', async () => {
+  test('claims no more than a few jobs that wait for their settlement, and continues later', async () => {
     const store = gate()
     let runs = 0
     const { mill, clock, until } = await openScene(app, {

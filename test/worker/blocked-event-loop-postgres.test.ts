@@ -1,49 +1,16 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
-import { setTimeout as after } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import pg from 'pg'
 import { describe, onTestFinished, test } from 'vitest'
 import { openPostgres } from '../../src/backends/postgres/index.ts'
-import { open } from '../../src/index.ts'
-import { postgres } from '../../src/postgres.ts'
 import { freshDatabase } from '../services/fresh-database.ts'
-import { ChildProgram } from '../support/child-program.ts'
-import { inTemporaryFolder } from '../support/temporary-folder.ts'
-import { type Blocked, blockingFile } from './blocking.ts'
-import { forge, leaseMs } from './forge.ts'
+import { assertLeaseKept } from './assert-lease-kept.ts'
 
 describe('a handler that blocks the event loop for longer than its lease, on Postgres', () => {
-  test('keeps it: nobody else gets the job, and it is done in one attempt', () =>
-    inTemporaryFolder('blocked', async ({ file }) => {
-      const { url } = await freshDatabase()
-      await using mill = await open(forge, { store: postgres(url) })
-      const child = new ChildProgram(blockingFile, { url })
-      await child.next('ready')
-      await connection(url, 'millrace leases')
-      const { id } = await mill.jobs.enqueue('basic', 'WORK', { blockedUntil: file('end') })
-      await child.next('blocking')
-      const taken: string[] = []
-      const other = mill.worker({
-        poll: ['basic'],
-        handle: { WORK: (_, context) => void taken.push(context.id) },
-      })
-      other.start()
-      await after(2 * leaseMs)
-      await writeFile(file('end'), '')
-      const { isAborted } = await child.next<Blocked>('blocked')
-      const job = await mill.jobs.waitFor(id)
-      assert.deepEqual(
-        { status: job.status, result: job.result, attempts: job.attemptsMade, taken, isAborted },
-        { status: 'completed', result: 'kept', attempts: 1, taken: [], isAborted: false },
-      )
-      child.send({ kind: 'stop' })
-      await child.ended()
-      const next = await mill.jobs.enqueue('basic', 'WORK', {})
-      await mill.jobs.waitFor(next.id)
-      assert.deepEqual(taken, [next.id])
-      await other.stop()
-    }))
+  test('keeps it: nobody else gets the job, and it is done in one attempt', async () => {
+    const { url } = await freshDatabase()
+    await assertLeaseKept({ url }, () => connection(url, 'millrace leases'))
+  })
 })
 
 /** Waits until a connection of this name is there. */

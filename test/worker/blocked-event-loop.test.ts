@@ -1,43 +1,17 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
-import { setTimeout as after } from 'node:timers/promises'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
 import { defineApp, jobs, open } from '../../src/index.ts'
 import { ChildProgram } from '../support/child-program.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
-import { type Blocked, blockingFile, standStill } from './blocking.ts'
+import { assertLeaseKept } from './assert-lease-kept.ts'
+import { blockingFile, standStill } from './blocking.ts'
 import { forge, leaseMs } from './forge.ts'
 
 describe('a handler that blocks the event loop for longer than its lease', () => {
   test('keeps it: nobody else gets the job, and it is done in one attempt', () =>
-    inTemporaryFolder('blocked', async ({ path: data, file }) => {
-      await using mill = await open(forge, { data })
-      const child = new ChildProgram(blockingFile, { data })
-      await child.next('ready')
-      const { id } = await mill.jobs.enqueue('basic', 'WORK', { blockedUntil: file('end') })
-      await child.next('blocking')
-      const taken: string[] = []
-      const other = mill.worker({
-        poll: ['basic'],
-        handle: { WORK: (_, context) => void taken.push(context.id) },
-      })
-      other.start()
-      await after(2 * leaseMs)
-      await writeFile(file('end'), '')
-      const { isAborted } = await child.next<Blocked>('blocked')
-      const job = await mill.jobs.waitFor(id)
-      assert.deepEqual(
-        { status: job.status, result: job.result, attempts: job.attemptsMade, taken, isAborted },
-        { status: 'completed', result: 'kept', attempts: 1, taken: [], isAborted: false },
-      )
-      // The other one is able to work, had there been anything for it.
-      child.send({ kind: 'stop' })
-      await child.ended()
-      const next = await mill.jobs.enqueue('basic', 'WORK', {})
-      await mill.jobs.waitFor(next.id)
-      assert.deepEqual(taken, [next.id])
-    }))
+    inTemporaryFolder('store', ({ path: data }) => assertLeaseKept({ data })))
 
   test('does not keep the jobs that wait behind it: another worker runs them', () =>
     inTemporaryFolder('waiting', async ({ path: data, file }) => {
