@@ -13,6 +13,7 @@ import type { AlarmStore } from './alarm-store.ts'
 import type { Backup, BackupReport } from './backup.ts'
 import type { BudgetStore, Spending } from './budget-store.ts'
 import type { Capabilities } from './capabilities.ts'
+import type { CarriedStore } from './carried-store.ts'
 import type { AddItems, CollectorStore, EndBatch } from './collector-store.ts'
 import type { EmittedJob, EmittedMessage } from './emitted.ts'
 import type { FindingStore } from './finding-store.ts'
@@ -68,6 +69,8 @@ export interface Backend {
   readonly stacks: StackStore | null
   /** The keys that texts are sealed with. */
   readonly keys: KeyStore | null
+  /** What queues on carriers need of the store. */
+  readonly carried: CarriedStore | null
   /** How another thread of this process reaches the same store; null where none can. */
   readonly otherThread: OtherThread | null
 
@@ -274,6 +277,11 @@ export interface Settlement {
    * that returns a promise. Only where the backend has `callerTransactions`.
    */
   readonly within?: (connection: object) => unknown
+  /**
+   * The caller returns the message to its carrier. So after a retry or a release the store waits for it to
+   * arrive again, before it sends another.
+   */
+  readonly returnsToCarrier?: true | undefined
 }
 
 export interface Settle extends QueueName {

@@ -46,6 +46,7 @@ export function checkedBackend(backend: Backend): Backend {
     inboxes: backend.inboxes && checkedStore(backend.inboxes, inboxChecks),
     stacks: backend.stacks && checkedStore(backend.stacks, stackChecks),
     keys: backend.keys,
+    carried: backend.carried,
     otherThread: backend.otherThread,
 
     ...checkedStore<CheckedCalls>(backend, callChecks),

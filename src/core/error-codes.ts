@@ -102,6 +102,16 @@ export const errorCodes = {
 
   alarm_not_found: { retryable: false, message: 'The alarm does not exist.' },
 
+  carrier_unreachable: {
+    retryable: true,
+    message: 'The carrier of the queue cannot be reached. The call can be repeated.',
+  },
+  carrier_failed: { retryable: true, message: 'The carrier of the queue refused the call.' },
+  carrier_unusable: {
+    retryable: false,
+    message: 'The carrier of the queue cannot be used as it is set up.',
+  },
+
   send_failed: { retryable: true, message: 'SQS did not accept the message.' },
 
   aborted: { retryable: true, message: 'The operation was aborted before it began.' },

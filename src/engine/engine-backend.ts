@@ -1,5 +1,6 @@
 /** A complete backend on a database: the rules of the engine, run by the database. */
 import type { Backend } from '../backends/backend.ts'
+import { carriedStore } from './carried/carried-store.ts'
 import type { Database } from './database.ts'
 import { findingStore } from './findings/findings.ts'
 import { jobStore } from './jobs/job-store.ts'
@@ -94,6 +95,7 @@ export function engineBackend(database: Database): Backend {
     stacks: boundStore(database, stackOperations),
     keys: { sealing: null, ...boundStore(database, keyOperations) },
     metrics: metricStore(database, emptyReceives),
+    carried: carriedStore(database),
     ...boundStore(database, queueOperations),
 
     send: (request) => database.add((tx) => sendMessages(tx, request)),

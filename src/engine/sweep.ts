@@ -62,6 +62,7 @@ const sql = {
   forgetKeys: change(`
     DELETE FROM idempotency WHERE ${isDueKey} AND NOT (${isDebounced})`),
   forgetItems: expired('collector_memory', 'collector, key, id'),
+  forgetDeliveries: expired('carried_delivery', 'queue, id'),
   forgetRates: expired('claim_rate', 'queue, key, at'),
   forgetDeleted: change('DELETE FROM deleted_queue WHERE deleted_at <= ?'),
 }
@@ -160,6 +161,7 @@ function* forget(tx: Transaction): Steps<number> {
     yield* tx.changes(sql.forgetKeys, tx.now),
     yield* tx.changes(sql.forgetItems, tx.now),
     yield* tx.changes(sql.forgetRates, tx.now),
+    yield* tx.changes(sql.forgetDeliveries, tx.now),
     yield* tx.changes(sql.forgetDeleted, tx.now - limits.cooldownMs.max),
   ].map(Number)
   const total = counts.reduce((sum, count) => sum + count, 0)

@@ -4,6 +4,7 @@
  * tenants, owners, keys, labels and times stay readable, because stores look things up by them.
  */
 import type { Backend, Delivery } from '../backends/backend.ts'
+import type { CarriedStore } from '../backends/carried-store.ts'
 import type { CollectorStore } from '../backends/collector-store.ts'
 import type { FlowStore } from '../backends/flow-store.ts'
 import type { InboxStore } from '../backends/inbox-store.ts'
@@ -29,6 +30,7 @@ export function sealedBackend(backend: Backend, cipher: Cipher): Backend {
     stacks: backend.stacks,
     keys: backend.keys && sealedKeys(backend.keys, cipher),
     otherThread: backend.otherThread,
+    carried: backend.carried && sealed(backend.carried, carriedSeals(sealer)),
     jobs: backend.jobs && sealed(backend.jobs, jobSeals(sealer)),
     flows: backend.flows && sealed(backend.flows, flowSeals(sealer)),
     collectors: backend.collectors && sealed(backend.collectors, collectorSeals(sealer)),
@@ -179,6 +181,30 @@ function collectorSeals(sealer: Sealer): Seals<CollectorStore> {
     list: null,
     flush: null,
     repair: null,
+  }
+}
+
+function carriedSeals(sealer: Sealer): Seals<CarriedStore> {
+  return {
+    take: null,
+    sent: null,
+    untake: null,
+    resend: null,
+    arrive: (request) => ({
+      ...request,
+      messages: request.messages.map(({ message, job, ...others }) => ({
+        ...others,
+        message: sealer.message(message),
+        job: job && sealer.job(job),
+      })),
+    }),
+    settle: (request) => ({
+      ...request,
+      settlements: request.settlements.map(({ carrierId, settlement }) => ({
+        carrierId,
+        settlement: sealer.settlement(settlement),
+      })),
+    }),
   }
 }
 

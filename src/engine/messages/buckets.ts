@@ -25,6 +25,9 @@ import { blocked, type ContentValues, contents, keyedColumns } from './message-r
 /** The bucket of leased messages, where their number is limited. It sorts before all others. */
 export const runningBucket = ''
 
+/** The bucket of messages that a carrier has. It sorts behind the first and before all others. */
+export const carrierBucket = '@'
+
 /** The first bucket after one of a name, and its first message. */
 export const nextBucket: Query<{ bucket: string; sequence: number }> = query(`
   SELECT bucket, sequence FROM message /*sqlite INDEXED BY message_bucket */
@@ -117,7 +120,7 @@ function kindOfBucket(name: string): Kind {
 export function* bucketAfter(
   view: View,
   queue: Queue,
-  name: string = runningBucket,
+  name: string = carrierBucket,
 ): Steps<Bucket | undefined> {
   const row = yield* view.one(nextBucket, queue.generation, name)
   if (row === undefined) return undefined
@@ -125,7 +128,7 @@ export function* bucketAfter(
 }
 
 export function* hasBuckets(view: View, queue: Queue): Steps<boolean> {
-  return (yield* view.one(nextBucket, queue.generation, runningBucket)) !== undefined
+  return (yield* view.one(nextBucket, queue.generation, carrierBucket)) !== undefined
 }
 
 /** The first messages of a bucket. */
@@ -155,7 +158,7 @@ export function* unblock(
   queue: Queue,
   { lastSequence, count }: { readonly lastSequence: number; readonly count: number },
 ): Steps<void> {
-  if (!(yield* hasBuckets(tx, queue))) return
+  if ((yield* tx.one(nextBucket, queue.generation, runningBucket)) === undefined) return
   yield* tx.run(sql.unblock, queue.generation, lastSequence, count)
   tx.wroteRow(queue)
 }

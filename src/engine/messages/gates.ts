@@ -164,9 +164,9 @@ export class Gate {
     return this.#keyRates.opensAt(kind, this.#facts.view.now)
   }
 
-  take(kind: Kind): void {
-    this.#count(kind, 1)
-    this.#keyRates.add(kind, 1)
+  take(kind: Kind, count = 1): void {
+    this.#count(kind, count)
+    this.#keyRates.add(kind, count)
   }
 
   /** Whether all of these may be taken together; they are counted if so, and else none of them. */

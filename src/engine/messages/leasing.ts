@@ -82,7 +82,7 @@ export function* isSetAside(tx: Transaction, queue: Queue, row: ContentRow): Ste
 }
 
 /** Diverts or blocks a message that the gate does not let through; others are counted. */
-function* stop(
+export function* stop(
   tx: Transaction,
   queue: Queue,
   row: ContentRow,

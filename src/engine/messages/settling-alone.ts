@@ -37,7 +37,7 @@ async function settleOneByOne(
 }
 
 /** What concerns no other settlement: a part that was refused, or that did not fit on the disk. */
-function refusedAlone(error: unknown): readonly SettleResult[] {
+export function refusedAlone(error: unknown): readonly SettleResult[] {
   if (error instanceof PartRefused) return [{ status: 'refused', error: error.refusal }]
   if (isFull(error)) return [{ status: 'refused', error }]
   throw error

@@ -22,12 +22,14 @@ import type { Queue } from '../queues/queue.ts'
 import { byKey, change, forUpdate, oneOf, query } from '../statements.ts'
 import type { Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
+import { carrierBucket } from './buckets.ts'
 import { deadLetterQueue, moveLeasedMessage, removeFinished } from './dead-lettering.ts'
 import { expire } from './elapsed-time.ts'
 import { type ExpiringRow, expiryOf, hold } from './expiry.ts'
 import { isForAnyLease, isHeld, isUnheld } from './late-receipts.ts'
 import { findRow, leaseRefusal, receiptFor, refusalOf } from './leases.ts'
 import {
+  blocked,
   countNameOf,
   dropLargeBody,
   leased,
@@ -73,7 +75,14 @@ const sql = {
     UPDATE message SET
       state = 0, held_until = NULL, token = ${unleasedToken}, bucket = NULL,
       receive_count = ? ${live}`),
+  handToCarrier: change(`
+    UPDATE message SET
+      state = ${blocked}, bucket = '${carrierBucket}', due_at = sent_at, held_until = ?,
+      token = ${unleasedToken}, receive_count = ? ${live}`),
 }
+
+/** How long after its time a message that its carrier delays is sent again, if it has not arrived. */
+const carrierGraceMs = 60_000
 
 export function* settleLeases(tx: Transaction, request: Settle): Steps<readonly SettleResult[]> {
   const queue = yield* tx.queue(request.queue)
@@ -163,7 +172,7 @@ function* settleLease(
   receipt: Receipt,
   settlement: Settlement,
 ): Steps<LeaseEnd> {
-  const { outcome } = settlement
+  const { outcome, returnsToCarrier } = settlement
   switch (outcome.kind) {
     case 'acknowledge':
       // A plain one was tried natively, with its neighbours.
@@ -176,10 +185,14 @@ function* settleLease(
       return yield* acknowledge(tx, queue, receipt, outcome)
     case 'retry':
       return outcome.delayMs > 0
-        ? yield* delayUntilRetry(tx, queue, receipt, outcome)
-        : yield* returnToReady(tx, queue, receipt, { ...outcome, countReceive: true })
+        ? yield* delayUntilRetry(tx, queue, receipt, { ...outcome, returnsToCarrier })
+        : yield* returnToReady(tx, queue, receipt, {
+            ...outcome,
+            returnsToCarrier,
+            countReceive: true,
+          })
     case 'release':
-      return yield* returnToReady(tx, queue, receipt, { countReceive: false })
+      return yield* returnToReady(tx, queue, receipt, { returnsToCarrier, countReceive: false })
     case 'deadLetter':
       return yield* deadLetterLeased(tx, queue, receipt, outcome)
   }
@@ -235,7 +248,7 @@ function* acknowledge(
   return 'gone'
 }
 
-type Retry = Extract<Outcome, { readonly kind: 'retry' }>
+type Retry = Extract<Outcome, { readonly kind: 'retry' }> & Pick<Settlement, 'returnsToCarrier'>
 
 function* delayUntilRetry(
   tx: Transaction,
@@ -243,14 +256,17 @@ function* delayUntilRetry(
   receipt: Receipt,
   retry: Retry,
 ): Steps<LeaseEnd> {
-  const { delayMs, error, failure } = retry
+  const { delayMs, error, failure, returnsToCarrier } = retry
   const row = yield* findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
   const expiresAt = expiryOf(queue, row, row.job !== null)
   if (expiresAt <= tx.now)
     return yield* returnToReady(tx, queue, receipt, { ...retry, countReceive: true })
   const { sequence, token } = receipt
-  const { dueAt, heldUntil } = hold(tx.now + delayMs, expiresAt)
+  const until = tx.now + delayMs
+  const { dueAt, heldUntil } = returnsToCarrier
+    ? { dueAt: Math.min(until + carrierGraceMs, expiresAt), heldUntil: until }
+    : hold(until, expiresAt)
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
   if (!(yield* tx.changed(sql.holdBack, ...values)))
     return leaseRefusal(tx, row, receipt) ?? 'stale'
@@ -260,19 +276,25 @@ function* delayUntilRetry(
   return ended
 }
 
+interface Return extends Pick<Retry, 'error' | 'failure' | 'returnsToCarrier'> {
+  readonly countReceive: boolean
+}
+
 function* returnToReady(
   tx: Transaction,
   queue: Queue,
   receipt: Receipt,
-  { countReceive, error, failure }: Pick<Retry, 'error' | 'failure'> & { countReceive: boolean },
+  { countReceive, returnsToCarrier, error, failure }: Return,
 ): Steps<LeaseEnd> {
   const row = yield* findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
   const receiveCount = countReceive ? row.receive_count : row.receive_count - 1
   const { sequence, token } = receipt
   const values = [receiveCount, sequence, queue.generation, token, tx.now] as const
-  if (!(yield* tx.changed(sql.handBack, ...values)))
-    return leaseRefusal(tx, row, receipt) ?? 'stale'
+  const isReturned = returnsToCarrier
+    ? yield* tx.changed(sql.handToCarrier, tx.now, ...values)
+    : yield* tx.changed(sql.handBack, ...values)
+  if (!isReturned) return leaseRefusal(tx, row, receipt) ?? 'stale'
   if (row.job !== null && countReceive) {
     yield* noteAttempt(tx, row, { outcome: 'retried', error, failure, at: tx.now })
   }

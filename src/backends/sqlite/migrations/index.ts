@@ -25,6 +25,7 @@ import { runtimeSchedules } from './0024-runtime-schedules.ts'
 import { budgets } from './0025-budgets.ts'
 import { receiptKey } from './0026-receipt-key.ts'
 import { queueTotals } from './0027-queue-totals.ts'
+import { carriers } from './0028-carriers.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -55,4 +56,5 @@ export const migrations: readonly string[] = [
   budgets,
   receiptKey,
   queueTotals,
+  carriers,
 ]

@@ -1,0 +1,96 @@
+/**
+ * What a store keeps for queues whose messages a carrier transports. A message in the store waits in the
+ * outbox until it is at the carrier; a message that the carrier delivers is claimed in the store before it
+ * runs. The rules are those of the store, whatever the carrier is.
+ */
+import type { NewMessage } from '../core/message.ts'
+import type { MillraceError } from '../core/millrace-error.ts'
+import type { Delivery, QueueName, Settlement, SettleResult } from './backend.ts'
+import type { NewJob } from './job-store.ts'
+import type { StoredMessage } from './stored-message.ts'
+
+export interface CarriedStore {
+  /**
+   * The oldest messages of the outbox. They are the caller's to send for `holdMs`; another call may take them
+   * after that.
+   */
+  take(request: TakeOutgoing): Promise<readonly OutgoingMessage[]>
+  /** They are at the carrier: those that are not tracked leave the store. */
+  sent(request: SentMessages): Promise<void>
+  /** They could not be sent, and may be taken again. */
+  untake(request: SentMessages): Promise<void>
+  /** Messages that are said to be at a carrier, and that it has lost: they are sent again. */
+  resend(request: ResendMessages): Promise<number>
+  /** Decides what becomes of messages that a carrier has delivered; leases those that may run. */
+  arrive(request: Arrive): Promise<readonly Arrived[]>
+  /**
+   * Settles messages that only the carrier has, with what their handlers emitted. A message that was settled
+   * before is `gone`, and nothing is emitted.
+   */
+  settle(request: SettleArrived): Promise<readonly SettleResult[]>
+}
+
+export interface TakeOutgoing extends QueueName {
+  readonly max: number
+  readonly holdMs: number
+}
+
+export interface OutgoingMessage extends StoredMessage {
+  /** The store decides whether it runs: it is a job, the unit of a flow, or the trigger of a collector. */
+  readonly isTracked: boolean
+  readonly job: OutgoingJob | null
+}
+
+export interface OutgoingJob {
+  readonly type: string
+  readonly attemptsMade: number
+  readonly maxAttempts: number
+}
+
+export interface SentMessages extends QueueName {
+  readonly sequences: readonly number[]
+}
+
+export interface ResendMessages extends QueueName {
+  /** Only what was handed to the carrier before this time, by the clock of the store. */
+  readonly before: number
+}
+
+export interface Arrive extends QueueName {
+  readonly messages: readonly ArrivingMessage[]
+  readonly visibilityMs: number
+  /** Names of kill switches that the caller's own environment has on. */
+  readonly heldNames?: readonly string[]
+}
+
+export interface ArrivingMessage {
+  /** The same for each delivery of the message. */
+  readonly carrierId: string
+  /** The message of the store that it names; null if it names none. */
+  readonly id: string | null
+  readonly message: NewMessage
+  /** The job that it becomes if it is not one yet; null for a plain message. */
+  readonly job: NewJob | null
+}
+
+export type Arrived =
+  /** The store has leased it: settle it there. */
+  | { readonly status: 'leased'; readonly delivery: Delivery }
+  /** It may run, and the store keeps nothing about it. */
+  | { readonly status: 'untracked' }
+  /** A kill switch holds the FIFO queue: return it to the carrier. */
+  | { readonly status: 'held' }
+  /** The store keeps it until it may run, or has ended it, or another lease is live: delete it at the carrier. */
+  | { readonly status: 'done' }
+  /** The queue cannot take it, or it names a message that this store has never had. */
+  | { readonly status: 'refused'; readonly error: MillraceError }
+
+export interface SettleArrived extends QueueName {
+  readonly settlements: readonly ArrivedSettlement[]
+}
+
+export interface ArrivedSettlement {
+  readonly carrierId: string
+  /** Its receipt is not looked at. */
+  readonly settlement: Settlement
+}

@@ -1,0 +1,172 @@
+/**
+ * The port that a carrier implements: it transports the messages of the queues that are placed on it. Jobs,
+ * flows, limits and everything else are rules of the store next to it.
+ */
+import type { MessageAttribute, MessageState } from '../../core/message.ts'
+import type { MillraceError } from '../../core/millrace-error.ts'
+import type { QueueSettings } from '../../core/queue-settings.ts'
+import type { OutgoingJob } from '../carried-store.ts'
+import type { DeadLetterOrigin, Page, PeekedMessage, QueueName } from '../stored-message.ts'
+
+/** How a program names a carrier, and opens it. */
+export interface CarrierChoice {
+  /** What `queue({ on })` names: `sqs` or `bullmq`. */
+  readonly name: string
+  /** Names the place for people, without secrets. */
+  readonly place: string
+  readonly capabilities: CarrierCapabilities
+  /** Loads the driver, and checks that the carrier can be used. */
+  open(opening: CarrierOpening): Promise<Carrier>
+}
+
+export interface CarrierOpening {
+  /** Called with what the user should know: differences, settings at risk, lost connections. */
+  readonly onNotice: (text: string) => void
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** What a carrier can do, as data. */
+export interface CarrierCapabilities {
+  readonly name: string
+  readonly fifo: boolean
+  /** Messages can be read without receiving them. */
+  readonly peek: boolean
+  /** A receive that is released does not count. */
+  readonly uncountedRelease: boolean
+  /** Settling an untracked message is refused after its lease was followed by another one. */
+  readonly fencedReceipts: boolean
+  readonly delayMsMax: number
+  readonly messageBytesMax: number
+  /** Attributes of a message, those that Millrace needs included; null for any number. */
+  readonly attributesMax: number | null
+}
+
+export interface Carrier {
+  readonly capabilities: CarrierCapabilities
+
+  /** Creates a queue, or compares its settings. Returns differences in plain words. */
+  ensure(queue: CarrierQueue): Promise<readonly string[]>
+  removeQueue(request: QueueName): Promise<void>
+  purge(request: QueueName): Promise<void>
+  levels(request: QueueName): Promise<CarrierLevels>
+
+  send(request: CarrierSend): Promise<readonly CarrierSent[]>
+  /** Waits up to `waitMs` for the first message. An aborted receive takes nothing. */
+  receive(request: CarrierReceive): Promise<readonly CarrierDelivery[]>
+  /** Whether each lease could be extended. */
+  extend(request: CarrierExtend): Promise<readonly boolean[]>
+  /** Deletes messages. Returns whether each was still there, as far as the carrier knows. */
+  remove(request: CarrierRemove): Promise<readonly boolean[]>
+  /** Makes messages receivable again after a delay. */
+  giveBack(request: CarrierGiveBack): Promise<readonly boolean[]>
+  /** Only with the capability. */
+  peek(request: CarrierPeek): Promise<Page<PeekedMessage>>
+
+  /** Resolves when the carrier can be used; rejects with the reason when not. */
+  check(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface CarrierQueue extends QueueName {
+  readonly settings: QueueSettings
+  /** Its messages are tracked: the store counts their attempts, and dead-letters them. */
+  readonly isTracked: boolean
+}
+
+export interface CarrierLevels {
+  readonly ready: number
+  readonly leased: number
+  readonly delayed: number
+  /** When the oldest message that could be received was sent; null if none, or if the carrier does not tell. */
+  readonly oldestSentAt: number | null
+}
+
+/** What a message says about itself beside its content. */
+export interface CarrierLabels {
+  /** Of the store: the message that it names if it is tracked, else how a repeated sending is recognised. */
+  readonly id: string
+  readonly isTracked: boolean
+  readonly job: OutgoingJob | null
+  /** The details of a job that has ended, which its dead letter keeps. */
+  readonly details?: string
+  readonly deadLetterOrigin?: DeadLetterOrigin
+  readonly systemAttributes?: Readonly<Record<string, string>>
+}
+
+export interface CarrierMessage {
+  /** Null if nothing needs to be said. */
+  readonly labels: CarrierLabels | null
+  readonly body: string
+  readonly attributes: Readonly<Record<string, MessageAttribute>>
+  readonly systemAttributes: Readonly<Record<string, string>>
+  readonly delayMs: number
+  readonly group: string | null
+  readonly deduplicationId: string | null
+}
+
+export interface CarrierSend extends QueueName {
+  readonly messages: readonly CarrierMessage[]
+}
+
+export type CarrierSent =
+  | { readonly status: 'created' | 'duplicate'; readonly id: string }
+  | { readonly status: 'refused'; readonly error: MillraceError }
+
+export interface CarrierReceive extends QueueName {
+  readonly max: number
+  readonly visibilityMs: number
+  readonly waitMs: number
+  readonly attemptId?: string
+  readonly signal?: AbortSignal
+}
+
+export interface CarrierDelivery {
+  /** Names the lease. */
+  readonly handle: string
+  /** The carrier's id of the message: the same for each delivery. */
+  readonly id: string
+  readonly labels: CarrierLabels | null
+  readonly body: string
+  readonly attributes: Readonly<Record<string, MessageAttribute>>
+  readonly systemAttributes: Readonly<Record<string, string>>
+  readonly group: string | null
+  readonly deduplicationId: string | null
+  readonly sentAt: number
+  readonly firstReceivedAt: number
+  readonly receiveCount: number
+  /** The type of a job that a program without Millrace has sent; null if it named none. */
+  readonly jobType: string | null
+}
+
+export interface CarrierExtend extends QueueName {
+  readonly leases: readonly { readonly handle: string; readonly visibilityMs: number }[]
+}
+
+export interface CarrierRemove extends QueueName {
+  readonly messages: readonly CarrierEnd[]
+}
+
+/** How a message ended, for carriers that show it. */
+export interface CarrierEnd {
+  readonly handle: string
+  readonly result?: string | undefined
+  readonly error?: string | undefined
+}
+
+export interface CarrierGiveBack extends QueueName {
+  readonly messages: readonly CarrierReturn[]
+}
+
+export interface CarrierReturn {
+  readonly handle: string
+  readonly delayMs: number
+  /** It counts as an attempt that failed for this reason; undefined if it was released. */
+  readonly error?: string | undefined
+}
+
+export interface CarrierPeek extends QueueName {
+  readonly state: MessageState
+  readonly after?: string
+  readonly limit: number
+}

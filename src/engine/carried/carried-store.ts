@@ -1,0 +1,38 @@
+/** What the store does for queues on carriers, as operations of a database. */
+
+import type { SettleResult } from '../../backends/backend.ts'
+import type { CarriedStore, SettleArrived } from '../../backends/carried-store.ts'
+import type { Database } from '../database.ts'
+import { refusedAlone } from '../messages/settling-alone.ts'
+import { boundStore, changes, type Operations } from '../operations.ts'
+import { arriveMessages, settleArrived } from './arriving.ts'
+import { confirmSent, resendLost, takeOutgoing, untake } from './outbox.ts'
+
+const operations: Operations<Omit<CarriedStore, 'settle'>> = {
+  take: changes(takeOutgoing),
+  sent: changes(confirmSent),
+  untake: changes(untake),
+  resend: changes(resendLost),
+  arrive: changes(arriveMessages),
+}
+
+export function carriedStore(database: Database): CarriedStore {
+  return {
+    ...boundStore(database, operations),
+    settle: (request) => settleEach(database, request),
+  }
+}
+
+async function settleEach(
+  database: Database,
+  { queue, settlements }: SettleArrived,
+): Promise<readonly SettleResult[]> {
+  const results = settlements.map((settlement) =>
+    database
+      .settle(function* (tx) {
+        return [yield* settleArrived(tx, queue, settlement)]
+      })
+      .catch(refusedAlone),
+  )
+  return (await Promise.all(results)).flat()
+}

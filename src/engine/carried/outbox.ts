@@ -1,0 +1,222 @@
+/**
+ * The outbox of a queue on a carrier: what is ready in the store and not yet at the carrier. A process takes
+ * messages, sends them, and confirms that. If it dies in between, another takes them after a while, so a
+ * message may reach the carrier twice. What the carrier has waits in a bucket of its own, so it counts as ready.
+ */
+
+import type {
+  OutgoingJob,
+  OutgoingMessage,
+  ResendMessages,
+  SentMessages,
+  TakeOutgoing,
+} from '../../backends/carried-store.ts'
+import { decodeDetails } from '../jobs/job-details.ts'
+import { bucketsOf, carrierBucket, inBucket, keysOf } from '../messages/buckets.ts'
+import type { ContentRow } from '../messages/content-row.ts'
+import { endDueForReceive } from '../messages/elapsed-time.ts'
+import { type Gate, gateOf } from '../messages/gates.ts'
+import { groupChanged } from '../messages/groups.ts'
+import { isSetAside, stop } from '../messages/leasing.ts'
+import {
+  blocked,
+  type MessageRow,
+  messageColumns,
+  oldestReady,
+  peekedFromRow,
+} from '../messages/message-rows.ts'
+import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
+import type { Queue } from '../queues/queue.ts'
+import { among, change, oneOf, query, upTo } from '../statements.ts'
+import { filtered, inTurn, type Steps } from '../steps.ts'
+import type { Transaction } from '../transaction.ts'
+
+const isCarried = `state = ${blocked} AND bucket = '${carrierBucket}'`
+const waits = `state = 0, bucket = NULL, due_at = coalesce(held_until, due_at), held_until = NULL`
+const isTrigger = 'EXISTS (SELECT 1 FROM collector_key WHERE trigger = message.sequence)'
+
+const sliceRows = 1_000
+/** How many messages at the carrier are counted by kind. */
+const countedMax = 10_000
+
+const sql = {
+  // Blocked messages are read in the order of sending; when it was handed over is kept beside.
+  hand: change(`
+    UPDATE message SET state = ${blocked}, bucket = '${carrierBucket}', due_at = sent_at, held_until = ?
+    WHERE ${oneOf('sequence')} AND (state = 0 OR state = ${blocked})`),
+  note: change(`
+    INSERT INTO outgoing (sequence, queue, held_until)
+    SELECT sequence, ?, ? FROM message WHERE ${oneOf('sequence')}`),
+  handed: query<MessageRow & { readonly is_trigger: 0 | 1 }>(`
+    SELECT ${messageColumns}, CASE WHEN ${isTrigger} THEN 1 ELSE 0 END AS is_trigger
+    FROM message WHERE ${oneOf('sequence')} ORDER BY sequence`),
+  abandoned: query<{ sequence: number }>(`
+    DELETE FROM outgoing
+    WHERE ${among('sequence', `FROM outgoing WHERE queue = ? AND held_until <= ? ORDER BY sequence ${upTo}`)}
+    RETURNING sequence`),
+  confirm: change(`DELETE FROM outgoing WHERE ${oneOf('sequence')}`),
+  returnToOutbox: change(`
+    UPDATE message SET ${waits} WHERE ${oneOf('sequence')} AND generation = ? AND ${isCarried}`),
+  release: query<RemovedRow>(`
+    DELETE FROM message
+    WHERE ${oneOf('sequence')} AND generation = ? AND ${isCarried}
+      AND job_type IS NULL AND unit IS NULL AND NOT ${isTrigger}
+    RETURNING sequence, state, group_name, body IS NULL AS apart`),
+  lost: change(`
+    UPDATE message SET ${waits}
+    WHERE ${among(
+      'sequence',
+      `FROM message /*sqlite INDEXED BY message_bucket */
+      WHERE generation = ? AND bucket = '${carrierBucket}' AND held_until < ?
+        AND NOT EXISTS (SELECT 1 FROM outgoing WHERE outgoing.sequence = message.sequence)
+      ORDER BY sequence ${upTo}`,
+    )}`),
+  // Enough to know which kinds are near their ceilings.
+  carried: query<CarriedKind>(`
+    SELECT type, tenant, limit_keys, count(*) AS count FROM (
+      SELECT job_type AS type, group_name AS tenant, limit_keys
+      FROM message /*sqlite INDEXED BY message_bucket */
+      WHERE generation = ? AND bucket = '${carrierBucket}' ORDER BY sequence LIMIT ${countedMax}
+    ) AS first_ones GROUP BY type, tenant, limit_keys`),
+}
+
+interface CarriedKind {
+  readonly type: string | null
+  readonly tenant: string | null
+  readonly limit_keys: string | null
+  readonly count: number
+}
+
+export function* takeOutgoing(
+  tx: Transaction,
+  { queue: name, max, holdMs }: TakeOutgoing,
+): Steps<readonly OutgoingMessage[]> {
+  const queue = yield* tx.queue(name)
+  yield* endDueForReceive(tx, queue)
+  const abandoned = yield* tx.all(sql.abandoned, queue.id, tx.now, sliceRows)
+  yield* returnToOutbox(
+    tx,
+    queue,
+    abandoned.map(({ sequence }) => sequence),
+  )
+  const rows = yield* openRows(tx, queue, max)
+  if (rows.length === 0) return []
+  const sequences = JSON.stringify(rows.map(({ sequence }) => sequence))
+  yield* tx.run(sql.hand, tx.now, sequences)
+  yield* tx.run(sql.note, queue.id, tx.now + holdMs, sequences)
+  yield* noteInGroups(tx, queue, rows)
+  tx.wroteRow(queue)
+  return yield* inTurn(yield* tx.all(sql.handed, sequences), function* (row) {
+    const isTracked = row.job !== null || row.unit !== null || row.is_trigger === 1
+    return { ...(yield* peekedFromRow(row, tx)), isTracked, job: jobIn(row) }
+  })
+}
+
+function jobIn({ job, receive_count: attemptsMade }: ContentRow): OutgoingJob | null {
+  if (job === null) return null
+  const { type, max: maxAttempts } = decodeDetails(job)
+  return { type, attemptsMade, maxAttempts }
+}
+
+/** What may be sent now, oldest first; what may not is put into its bucket. */
+function* openRows(tx: Transaction, queue: Queue, max: number): Steps<readonly ContentRow[]> {
+  const gate = yield* gateOf({ view: tx, queue, heldNames: undefined })
+  if (gate?.isHeld) return []
+  if (gate === undefined || queue.settings.type === 'fifo') {
+    return yield* lasting(tx, queue, yield* oldestReady(tx, queue, max))
+  }
+  yield* countCarried(tx, queue, gate)
+  const count = Math.min(max, gate.room)
+  const taken: ContentRow[] = []
+  for (const { name, kind } of yield* bucketsOf(tx, queue)) {
+    yield* gate.prepare(kind)
+    if (gate.verdict(kind) === 'closed') continue
+    yield* takeOpen(tx, queue, gate, {
+      from: yield* inBucket(tx, queue, name, count),
+      count,
+      taken,
+    })
+  }
+  yield* takeOpen(tx, queue, gate, { from: yield* oldestReady(tx, queue, max), count, taken })
+  return taken
+}
+
+/** What is at the carrier may run soon, so it uses room under the ceilings already. */
+function* countCarried(tx: Transaction, queue: Queue, gate: Gate): Steps<void> {
+  for (const { type, tenant, limit_keys, count } of yield* tx.all(sql.carried, queue.generation)) {
+    gate.take({ type, tier: null, tenant, keys: keysOf(queue, limit_keys) }, count)
+  }
+}
+
+interface Taking {
+  readonly from: readonly ContentRow[]
+  readonly count: number
+  readonly taken: ContentRow[]
+}
+
+function* takeOpen(
+  tx: Transaction,
+  queue: Queue,
+  gate: Gate,
+  { from, count, taken }: Taking,
+): Steps<void> {
+  for (const row of yield* lasting(tx, queue, from)) {
+    if (taken.length >= count) return
+    if ((yield* stop(tx, queue, row, gate)) === undefined) taken.push(row)
+  }
+}
+
+function* lasting(
+  tx: Transaction,
+  queue: Queue,
+  rows: readonly ContentRow[],
+): Steps<readonly ContentRow[]> {
+  return yield* filtered(rows, function* (row) {
+    return !(yield* isSetAside(tx, queue, row))
+  })
+}
+
+export function* confirmSent(
+  tx: Transaction,
+  { queue: name, sequences }: SentMessages,
+): Steps<void> {
+  const queue = yield* tx.queue(name)
+  const list = JSON.stringify(sequences)
+  yield* tx.run(sql.confirm, list)
+  for (const row of yield* tx.all(sql.release, list, queue.generation)) {
+    yield* messageRemoved(tx, queue, row)
+  }
+}
+
+export function* untake(tx: Transaction, { queue: name, sequences }: SentMessages): Steps<void> {
+  const queue = yield* tx.queue(name)
+  yield* tx.run(sql.confirm, JSON.stringify(sequences))
+  yield* returnToOutbox(tx, queue, sequences)
+}
+
+function* returnToOutbox(tx: Transaction, queue: Queue, sequences: readonly number[]): Steps<void> {
+  if (sequences.length === 0) return
+  yield* tx.run(sql.returnToOutbox, JSON.stringify(sequences), queue.generation)
+  tx.gainedReady(queue)
+}
+
+export function* resendLost(
+  tx: Transaction,
+  { queue: name, before }: ResendMessages,
+): Steps<number> {
+  const queue = yield* tx.queue(name)
+  const count = yield* tx.changes(sql.lost, queue.generation, before, sliceRows)
+  if (count > 0) tx.gainedReady(queue)
+  return count
+}
+
+/** Messages of a FIFO queue left the ready order, or came back. */
+export function* noteInGroups(
+  tx: Transaction,
+  queue: Queue,
+  rows: readonly Pick<ContentRow, 'group_name'>[],
+): Steps<void> {
+  if (queue.settings.type !== 'fifo') return
+  const groups = new Set(rows.flatMap(({ group_name }) => group_name ?? []))
+  for (const group of groups) yield* groupChanged(tx, queue.generation, group)
+}
