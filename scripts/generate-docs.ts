@@ -128,6 +128,8 @@ const limitNames: Readonly<Record<keyof typeof limits, string>> = {
 const capabilityNames: Readonly<Record<Exclude<keyof Capabilities, 'name'>, string>> = {
   atomicSettle: 'An acknowledgement and the messages it emits are one transaction',
   fifo: 'FIFO queues',
+  fencedReceipts: 'A receipt is refused after another receive of the message',
+  uncountedRelease: 'A receive that is released does not count',
   peek: 'Peek: read messages without receiving them',
   wakesAcrossProcesses: 'A send wakes a waiting receive in another process',
   receiveAttempts: 'A repeated receive with the same attempt id returns the same messages',

@@ -7,6 +7,10 @@ export interface Capabilities {
   /** Settling and the messages it emits are one transaction of the store. */
   readonly atomicSettle: boolean
   readonly fifo: boolean
+  /** The receipt of a lease that was followed by another one is refused. */
+  readonly fencedReceipts: boolean
+  /** A receive that is released does not count. */
+  readonly uncountedRelease: boolean
   /** Messages can be read without receiving them. */
   readonly peek: boolean
   /** A receive in one process is woken by a send in another. */

@@ -5,9 +5,10 @@
  */
 import type { NewMessage } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
+import type { QueueCounter } from '../core/queue-counters.ts'
 import type { Delivery, QueueName, Settlement, SettleResult } from './backend.ts'
 import type { NewJob } from './job-store.ts'
-import type { StoredMessage } from './stored-message.ts'
+import type { DeadLetterOrigin, StoredMessage } from './stored-message.ts'
 
 export interface CarriedStore {
   /**
@@ -21,6 +22,11 @@ export interface CarriedStore {
   untake(request: SentMessages): Promise<void>
   /** Messages that are said to be at a carrier, and that it has lost: they are sent again. */
   resend(request: ResendMessages): Promise<number>
+  /** Adds to the figures of a queue what the carrier alone knows. */
+  note(request: CarriedFigures): Promise<void>
+  /** Lets no message of the queue go to the carrier for some time, because people look at them in the store. */
+  keep(request: KeepMessages): Promise<void>
+  admission(request: Admission): Promise<Admitted>
   /** Decides what becomes of messages that a carrier has delivered; leases those that may run. */
   arrive(request: Arrive): Promise<readonly Arrived[]>
   /**
@@ -39,6 +45,8 @@ export interface OutgoingMessage extends StoredMessage {
   /** The store decides whether it runs: it is a job, the unit of a flow, or the trigger of a collector. */
   readonly isTracked: boolean
   readonly job: OutgoingJob | null
+  /** What the dead letter of a job says about the job. */
+  readonly details: string | null
 }
 
 export interface OutgoingJob {
@@ -56,9 +64,44 @@ export interface ResendMessages extends QueueName {
   readonly before: number
 }
 
+export interface CarriedFigures extends QueueName {
+  readonly counts?: Readonly<Partial<Record<QueueCounter, number>>> | undefined
+  readonly levels?: CarriedLevels | undefined
+}
+
+/** What a carrier has now. */
+export interface CarriedLevels {
+  readonly ready: number
+  readonly leased: number
+  readonly delayed: number
+  /** When the oldest message that could be received was sent; null if none, or if the carrier does not tell. */
+  readonly oldestSentAt: number | null
+}
+
+export interface KeepMessages extends QueueName {
+  readonly forMs: number
+}
+
+export interface Admission extends QueueName {
+  /** Names of kill switches that the caller's own environment has on. */
+  readonly heldNames?: readonly string[]
+}
+
+export interface Admitted {
+  /** How many messages may start now; infinity where nothing limits the queue. */
+  readonly room: number
+  /** Messages of the queue wait in the store. */
+  readonly isKept: boolean
+}
+
 export interface Arrive extends QueueName {
   readonly messages: readonly ArrivingMessage[]
   readonly visibilityMs: number
+  /**
+   * Stores all of them. `keeps`: to be listed, claimed or moved there, and none is leased. `tracks`: they are
+   * leased, although the store could do without them.
+   */
+  readonly mode?: 'keeps' | 'tracks'
   /** Names of kill switches that the caller's own environment has on. */
   readonly heldNames?: readonly string[]
 }
@@ -71,6 +114,10 @@ export interface ArrivingMessage {
   readonly message: NewMessage
   /** The job that it becomes if it is not one yet; null for a plain message. */
   readonly job: NewJob | null
+  readonly sentAt: number
+  /** Of a dead letter. */
+  readonly deadLetterOrigin?: DeadLetterOrigin
+  readonly details?: string
 }
 
 export type Arrived =
@@ -80,7 +127,7 @@ export type Arrived =
   | { readonly status: 'untracked' }
   /** A kill switch holds the FIFO queue: return it to the carrier. */
   | { readonly status: 'held' }
-  /** The store keeps it until it may run, or has ended it, or another lease is live: delete it at the carrier. */
+  /** The store keeps it, until it may run, or has ended it, or another lease is live: delete it at the carrier. */
   | { readonly status: 'done' }
   /** The queue cannot take it, or it names a message that this store has never had. */
   | { readonly status: 'refused'; readonly error: MillraceError }
@@ -93,4 +140,7 @@ export interface ArrivedSettlement {
   readonly carrierId: string
   /** Its receipt is not looked at. */
   readonly settlement: Settlement
+  /** What becomes the dead letter of a settlement that dead-letters. */
+  readonly message?: NewMessage
+  readonly sentAt?: number
 }

@@ -190,6 +190,9 @@ function carriedSeals(sealer: Sealer): Seals<CarriedStore> {
     sent: null,
     untake: null,
     resend: null,
+    note: null,
+    keep: null,
+    admission: null,
     arrive: (request) => ({
       ...request,
       messages: request.messages.map(({ message, job, ...others }) => ({
@@ -200,9 +203,10 @@ function carriedSeals(sealer: Sealer): Seals<CarriedStore> {
     }),
     settle: (request) => ({
       ...request,
-      settlements: request.settlements.map(({ carrierId, settlement }) => ({
-        carrierId,
+      settlements: request.settlements.map(({ settlement, message, ...others }) => ({
+        ...others,
         settlement: sealer.settlement(settlement),
+        ...(message && { message: sealer.message(message) }),
       })),
     }),
   }

@@ -5,7 +5,7 @@
 import type { MessageAttribute, MessageState } from '../../core/message.ts'
 import type { MillraceError } from '../../core/millrace-error.ts'
 import type { QueueSettings } from '../../core/queue-settings.ts'
-import type { OutgoingJob } from '../carried-store.ts'
+import type { CarriedLevels, OutgoingJob } from '../carried-store.ts'
 import type { DeadLetterOrigin, Page, PeekedMessage, QueueName } from '../stored-message.ts'
 
 /** How a program names a carrier, and opens it. */
@@ -36,7 +36,9 @@ export interface CarrierCapabilities {
   readonly uncountedRelease: boolean
   /** Settling an untracked message is refused after its lease was followed by another one. */
   readonly fencedReceipts: boolean
+  /** The longest delay of a new message, and of one that is returned. */
   readonly delayMsMax: number
+  readonly returnMsMax: number
   readonly messageBytesMax: number
   /** Attributes of a message, those that Millrace needs included; null for any number. */
   readonly attributesMax: number | null
@@ -49,7 +51,7 @@ export interface Carrier {
   ensure(queue: CarrierQueue): Promise<readonly string[]>
   removeQueue(request: QueueName): Promise<void>
   purge(request: QueueName): Promise<void>
-  levels(request: QueueName): Promise<CarrierLevels>
+  levels(request: QueueName): Promise<CarriedLevels>
 
   send(request: CarrierSend): Promise<readonly CarrierSent[]>
   /** Waits up to `waitMs` for the first message. An aborted receive takes nothing. */
@@ -61,7 +63,7 @@ export interface Carrier {
   /** Makes messages receivable again after a delay. */
   giveBack(request: CarrierGiveBack): Promise<readonly boolean[]>
   /** Only with the capability. */
-  peek(request: CarrierPeek): Promise<Page<PeekedMessage>>
+  peek(request: CarrierPeek): Promise<Page<CarrierPeeked>>
 
   /** Resolves when the carrier can be used; rejects with the reason when not. */
   check(): Promise<void>
@@ -74,14 +76,6 @@ export interface CarrierQueue extends QueueName {
   readonly isTracked: boolean
 }
 
-export interface CarrierLevels {
-  readonly ready: number
-  readonly leased: number
-  readonly delayed: number
-  /** When the oldest message that could be received was sent; null if none, or if the carrier does not tell. */
-  readonly oldestSentAt: number | null
-}
-
 /** What a message says about itself beside its content. */
 export interface CarrierLabels {
   /** Of the store: the message that it names if it is tracked, else how a repeated sending is recognised. */
@@ -91,6 +85,8 @@ export interface CarrierLabels {
   /** The details of a job that has ended, which its dead letter keeps. */
   readonly details?: string
   readonly deadLetterOrigin?: DeadLetterOrigin
+  /** When it was sent first, if it was moved since. */
+  readonly sentAt?: number
   readonly systemAttributes?: Readonly<Record<string, string>>
 }
 
@@ -110,7 +106,12 @@ export interface CarrierSend extends QueueName {
 }
 
 export type CarrierSent =
-  | { readonly status: 'created' | 'duplicate'; readonly id: string }
+  | {
+      readonly status: 'created' | 'duplicate'
+      readonly id: string
+      /** Rises with every message, if the carrier numbers them. */
+      readonly sequence?: number
+    }
   | { readonly status: 'refused'; readonly error: MillraceError }
 
 export interface CarrierReceive extends QueueName {
@@ -135,6 +136,7 @@ export interface CarrierDelivery {
   readonly sentAt: number
   readonly firstReceivedAt: number
   readonly receiveCount: number
+  readonly sequence?: number
   /** The type of a job that a program without Millrace has sent; null if it named none. */
   readonly jobType: string | null
 }
@@ -163,6 +165,10 @@ export interface CarrierReturn {
   readonly delayMs: number
   /** It counts as an attempt that failed for this reason; undefined if it was released. */
   readonly error?: string | undefined
+}
+
+export interface CarrierPeeked extends PeekedMessage {
+  readonly labels: CarrierLabels | null
 }
 
 export interface CarrierPeek extends QueueName {

@@ -5,6 +5,8 @@ export const postgresCapabilities: Capabilities = {
   name: 'postgres',
   atomicSettle: true,
   fifo: true,
+  fencedReceipts: true,
+  uncountedRelease: true,
   peek: true,
   wakesAcrossProcesses: true,
   receiveAttempts: true,

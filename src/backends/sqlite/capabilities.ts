@@ -5,6 +5,8 @@ export const sqliteCapabilities: Capabilities = {
   name: 'sqlite',
   atomicSettle: true,
   fifo: true,
+  fencedReceipts: true,
+  uncountedRelease: true,
   peek: true,
   wakesAcrossProcesses: true,
   receiveAttempts: true,

@@ -5,8 +5,15 @@
  * store, and is sent again when it may.
  */
 
-import type { Delivery, NewMessage, SettleResult } from '../../backends/backend.ts'
 import type {
+  DeadLetterOrigin,
+  Delivery,
+  NewMessage,
+  SettleResult,
+} from '../../backends/backend.ts'
+import type {
+  Admission,
+  Admitted,
   Arrive,
   Arrived,
   ArrivedSettlement,
@@ -15,7 +22,8 @@ import type {
 import { MillraceError } from '../../core/millrace-error.ts'
 import { spendOn } from '../budgets/budgets.ts'
 import { refuseJob, storeJob } from '../jobs/enqueueing.ts'
-import { kindOf, runningBucket } from '../messages/buckets.ts'
+import { type Kind, kindOf, runningBucket } from '../messages/buckets.ts'
+import { deadLetterQueue } from '../messages/dead-lettering.ts'
 import { applyElapsedTime, type ElapsedRow } from '../messages/elapsed-time.ts'
 import { isRunning } from '../messages/expiry.ts'
 import { type Gate, gateOf } from '../messages/gates.ts'
@@ -34,13 +42,14 @@ import {
   messageColumns,
   ready,
 } from '../messages/message-rows.ts'
-import { refuseInQueue, storeMessage } from '../messages/sending.ts'
+import { type PastColumns, refuseInQueue, storeMessage } from '../messages/sending.ts'
 import { PartRefused, refuseParts, storeParts } from '../messages/settlement-parts.ts'
 import { NoisyTenants } from '../messages/tenants.ts'
 import type { Queue } from '../queues/queue.ts'
 import { change, forUpdate, oneOf, query } from '../statements.ts'
 import { inTurn, type Steps } from '../steps.ts'
-import type { Transaction } from '../transaction.ts'
+import type { Transaction, View } from '../transaction.ts'
+import { isKept } from './carried-figures.ts'
 import { noteInGroups } from './outbox.ts'
 
 const texts =
@@ -48,7 +57,7 @@ const texts =
 
 const sql = {
   find: query<CarriedRow>(`
-    SELECT ${messageColumns}, body IS NULL AS apart,
+    SELECT ${messageColumns}, limit_keys, body IS NULL AS apart,
       CASE WHEN job_type IS NULL THEN 0 ELSE 1 END AS is_job
     FROM message WHERE ${oneOf('sequence')} ORDER BY sequence ${forUpdate}`),
   leaseNew: change(`
@@ -80,18 +89,14 @@ export function* arriveMessages(tx: Transaction, request: Arrive): Steps<readonl
     return messages.map(() => ({ status: 'held' }))
   const records = yield* readRecords(tx, queue, messages)
   const places = yield* inTurn(messages, (message) =>
-    placeOf(tx, queue, { message, records, gate }),
+    placeOf(tx, queue, { message, records, gate, isStored: request.mode !== undefined }),
   )
   const numbers = places.filter((place) => typeof place === 'number')
   const rows = yield* readRows(tx, numbers)
-  const claim = {
-    max: messages.length,
-    ahead: 0,
-    leaseExpiresAt: tx.now + visibilityMs,
-    budget: { setAside: Number.POSITIVE_INFINITY },
-    gate,
-    noisy: new NoisyTenants(tx, queue),
+  if (request.mode === 'keeps') {
+    return places.map((place) => (typeof place === 'number' ? done : place))
   }
+  const claim = claimOf(tx, queue, { max: messages.length, visibilityMs, gate })
   const deliveries = yield* leaseRows(tx, queue, rows, claim)
   yield* noteInGroups(tx, queue, rows)
   if (gate !== undefined) yield* gate.noteClaims(tx, deliveries.size)
@@ -102,6 +107,22 @@ export function* arriveMessages(tx: Transaction, request: Arrive): Steps<readonl
     deliveries.delete(place)
     return delivery === undefined ? done : { status: 'leased', delivery }
   })
+}
+
+interface Claiming extends Pick<Arrive, 'visibilityMs'> {
+  readonly max: number
+  readonly gate: Gate | undefined
+}
+
+function claimOf(tx: Transaction, queue: Queue, { max, visibilityMs, gate }: Claiming): Claim {
+  return {
+    max,
+    ahead: 0,
+    leaseExpiresAt: tx.now + visibilityMs,
+    budget: { setAside: Number.POSITIVE_INFINITY },
+    gate,
+    noisy: new NoisyTenants(tx, queue),
+  }
 }
 
 function* readRecords(
@@ -119,23 +140,33 @@ interface Arriving {
   readonly message: ArrivingMessage
   readonly records: ReadonlyMap<string, number | null>
   readonly gate: Gate | undefined
+  readonly isStored: boolean
 }
 
 /** The number of the message in the store, which stores it if it has to; or what becomes of it otherwise. */
 function* placeOf(tx: Transaction, queue: Queue, arriving: Arriving): Steps<number | Arrived> {
-  const { message: arrived, records, gate } = arriving
+  const { message: arrived, records, gate, isStored } = arriving
   const { id, carrierId, message, job } = arrived
   if (id !== null) return tx.messageIds.sequenceOf(id) ?? refused(unknownJob())
   const known = records.get(carrierId)
   if (known !== undefined) return known ?? done
-  if (job === null && !needsStore(queue, gate, message)) return { status: 'untracked' }
+  if (job === null && !isStored && !needsStore(queue, gate, message)) return { status: 'untracked' }
   const refusal =
     job === null ? refuseInQueue(tx, queue, message) : refuseJob(tx, queue, job, message)
   if (refusal !== undefined) return refused(refusal)
   const { sequence } =
-    job === null ? yield* storeMessage(tx, queue, message) : yield* storeJob(tx, queue, job)
+    job === null
+      ? yield* storeMessage(tx, queue, message, { past: pastOf(arrived) })
+      : yield* storeJob(tx, queue, job)
   yield* tx.run(sql.remember, queue.id, carrierId, sequence, recordEnds(tx, queue))
+  tx.wroteRow(queue)
   return sequence
+}
+
+function pastOf(arrived: ArrivingMessage): PastColumns {
+  const { carrierId: id, sentAt, deadLetterOrigin, details } = arrived
+  const origin = deadLetterOrigin === undefined ? null : JSON.stringify(deadLetterOrigin)
+  return { id, sentAt, origin, details: details ?? null }
 }
 
 function unknownJob(): MillraceError {
@@ -146,7 +177,7 @@ function unknownJob(): MillraceError {
 /** Whether a plain message counts under a ceiling, or may not run now. */
 function needsStore(queue: Queue, gate: Gate | undefined, { group }: NewMessage): boolean {
   if (gate === undefined) return false
-  const kind = { type: null, tier: null, tenant: group ?? null, keys: null }
+  const kind: Kind = { type: null, tier: null, tenant: group ?? null, keys: null }
   return queue.isLimited || gate.verdict(kind) !== 'open'
 }
 
@@ -203,6 +234,7 @@ function* leaseTogether(
   const bucket = queue.countsRunning ? runningBucket : null
   const sequences = JSON.stringify(rows.map(({ sequence }) => sequence))
   yield* tx.run(sql.leaseNew, leaseExpiresAt, token, tx.now, bucket, sequences)
+  tx.wroteRow(queue)
   yield* countLeased(tx, queue, rows)
   const deliveries = yield* inTurn(rows, function* (row): Steps<[number, Delivery]> {
     const lease = newLease(tx, queue, row, { token, leaseExpiresAt })
@@ -236,19 +268,53 @@ function* asOfNow(tx: Transaction, queue: Queue, row: CarriedRow): Steps<Carried
   return now?.generation === queue.generation ? now : undefined
 }
 
+export function* readAdmission(view: View, { queue: name, heldNames }: Admission): Steps<Admitted> {
+  const queue = yield* view.queue(name)
+  const gate = yield* gateOf({ view, queue, heldNames })
+  const kept = { isKept: yield* isKept(view, queue) }
+  if (gate === undefined) return { ...kept, room: Number.POSITIVE_INFINITY }
+  // Something is to be asked about each message, even if there is room for all.
+  return { ...kept, room: gate.isHeld ? 0 : Math.min(gate.room, Number.MAX_SAFE_INTEGER) }
+}
+
 /** The settlement is an operation by itself: if a part is refused, the delivery is not recorded. */
 export function* settleArrived(
   tx: Transaction,
   name: string,
-  { carrierId, settlement }: ArrivedSettlement,
+  { carrierId, settlement, message, sentAt }: ArrivedSettlement,
 ): Steps<SettleResult> {
   const queue = yield* tx.queue(name)
   const isFirst = yield* tx.changed(sql.remember, queue.id, carrierId, null, recordEnds(tx, queue))
   if (!isFirst) return { status: 'gone' }
+  tx.wroteRow(queue)
   const refusal = yield* refuseParts(tx, settlement)
   if (refusal !== undefined) throw new PartRefused(refusal)
   const receipt = { queueId: queue.id, sequence: 0, token: 0 }
-  const { spent } = settlement
+  const { spent, outcome } = settlement
+  if (outcome.kind === 'deadLetter')
+    yield* storeDeadLetter(tx, queue, { carrierId, message, sentAt, reason: outcome.reason })
   if (spent) yield* spendOn(tx, spent, undefined)
   return { status: 'settled', ...(yield* storeParts(tx, settlement, { receipt, unit: null })) }
+}
+
+interface Died extends Pick<ArrivedSettlement, 'carrierId'> {
+  readonly message: NewMessage | undefined
+  readonly sentAt: number | undefined
+  readonly reason: string
+}
+
+function* storeDeadLetter(
+  tx: Transaction,
+  queue: Queue,
+  { carrierId, message, sentAt = tx.now, reason }: Died,
+): Steps<void> {
+  const target = yield* deadLetterQueue(tx, queue)
+  if (target === undefined || message === undefined) {
+    throw new PartRefused(new MillraceError('dead_letter_missing'))
+  }
+  const origin: DeadLetterOrigin = { source: queue.name, at: tx.now, reason: reason || null }
+  const past = { id: carrierId, sentAt, origin: JSON.stringify(origin), details: null }
+  yield* storeMessage(tx, target, message, { past })
+  tx.count(queue, 'deadLettered', 1)
+  tx.count(queue, 'failedAttempts', 1)
 }

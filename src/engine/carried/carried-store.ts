@@ -4,8 +4,9 @@ import type { SettleResult } from '../../backends/backend.ts'
 import type { CarriedStore, SettleArrived } from '../../backends/carried-store.ts'
 import type { Database } from '../database.ts'
 import { refusedAlone } from '../messages/settling-alone.ts'
-import { boundStore, changes, type Operations } from '../operations.ts'
-import { arriveMessages, settleArrived } from './arriving.ts'
+import { boundStore, changes, type Operations, reads } from '../operations.ts'
+import { arriveMessages, readAdmission, settleArrived } from './arriving.ts'
+import { keepMessages, noteFigures } from './carried-figures.ts'
 import { confirmSent, resendLost, takeOutgoing, untake } from './outbox.ts'
 
 const operations: Operations<Omit<CarriedStore, 'settle'>> = {
@@ -13,6 +14,9 @@ const operations: Operations<Omit<CarriedStore, 'settle'>> = {
   sent: changes(confirmSent),
   untake: changes(untake),
   resend: changes(resendLost),
+  note: changes(noteFigures),
+  keep: changes(keepMessages),
+  admission: reads(readAdmission),
   arrive: changes(arriveMessages),
 }
 

@@ -27,17 +27,23 @@ import {
 } from '../messages/message-rows.ts'
 import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import type { Queue } from '../queues/queue.ts'
-import { among, change, oneOf, query, upTo } from '../statements.ts'
+import { among, change, oneOf, perRow, query, upTo } from '../statements.ts'
 import { filtered, inTurn, type Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
+import { countedMax, isKept } from './carried-figures.ts'
 
 const isCarried = `state = ${blocked} AND bucket = '${carrierBucket}'`
 const waits = `state = 0, bucket = NULL, due_at = coalesce(held_until, due_at), held_until = NULL`
-const isTrigger = 'EXISTS (SELECT 1 FROM collector_key WHERE trigger = message.sequence)'
+/**
+ * The store decides whether these run, apart from jobs and units: triggers of collectors, messages that it has
+ * taken from the carrier, and those that it has leased before.
+ */
+const isKeptTrack = `(
+  (receive_count > 0 AND origin IS NULL)
+  OR EXISTS (SELECT 1 FROM collector_key WHERE trigger = message.sequence)
+  OR EXISTS (SELECT 1 FROM carried_delivery WHERE queue = ? AND carried_delivery.id = message.id))`
 
 const sliceRows = 1_000
-/** How many messages at the carrier are counted by kind. */
-const countedMax = 10_000
 
 const sql = {
   // Blocked messages are read in the order of sending; when it was handed over is kept beside.
@@ -47,8 +53,9 @@ const sql = {
   note: change(`
     INSERT INTO outgoing (sequence, queue, held_until)
     SELECT sequence, ?, ? FROM message WHERE ${oneOf('sequence')}`),
-  handed: query<MessageRow & { readonly is_trigger: 0 | 1 }>(`
-    SELECT ${messageColumns}, CASE WHEN ${isTrigger} THEN 1 ELSE 0 END AS is_trigger
+  handed: query<HandedRow>(`
+    SELECT ${messageColumns}, CASE WHEN ${isKeptTrack} THEN 1 ELSE 0 END AS is_tracked,
+      CASE WHEN job_type IS NULL THEN job END AS details
     FROM message WHERE ${oneOf('sequence')} ORDER BY sequence`),
   abandoned: query<{ sequence: number }>(`
     DELETE FROM outgoing
@@ -60,17 +67,17 @@ const sql = {
   release: query<RemovedRow>(`
     DELETE FROM message
     WHERE ${oneOf('sequence')} AND generation = ? AND ${isCarried}
-      AND job_type IS NULL AND unit IS NULL AND NOT ${isTrigger}
+      AND job_type IS NULL AND unit IS NULL AND NOT ${isKeptTrack}
     RETURNING sequence, state, group_name, body IS NULL AS apart`),
-  lost: change(`
-    UPDATE message SET ${waits}
-    WHERE ${among(
-      'sequence',
-      `FROM message /*sqlite INDEXED BY message_bucket */
-      WHERE generation = ? AND bucket = '${carrierBucket}' AND held_until < ?
-        AND NOT EXISTS (SELECT 1 FROM outgoing WHERE outgoing.sequence = message.sequence)
-      ORDER BY sequence ${upTo}`,
-    )}`),
+  // What was handed over first is lost first.
+  lost: query<{ sequence: number }>(`
+    SELECT sequence FROM (
+      SELECT sequence, held_until FROM message /*sqlite INDEXED BY message_bucket */
+      WHERE generation = ? AND bucket = '${carrierBucket}' ORDER BY sequence LIMIT ${sliceRows}
+    ) AS first_ones
+    WHERE held_until < ? AND NOT EXISTS (
+      SELECT 1 FROM outgoing WHERE outgoing.sequence = first_ones.sequence ${perRow}
+    )`),
   // Enough to know which kinds are near their ceilings.
   carried: query<CarriedKind>(`
     SELECT type, tenant, limit_keys, count(*) AS count FROM (
@@ -78,6 +85,11 @@ const sql = {
       FROM message /*sqlite INDEXED BY message_bucket */
       WHERE generation = ? AND bucket = '${carrierBucket}' ORDER BY sequence LIMIT ${countedMax}
     ) AS first_ones GROUP BY type, tenant, limit_keys`),
+}
+
+interface HandedRow extends MessageRow {
+  readonly is_tracked: 0 | 1
+  readonly details: string | null
 }
 
 interface CarriedKind {
@@ -99,6 +111,9 @@ export function* takeOutgoing(
     queue,
     abandoned.map(({ sequence }) => sequence),
   )
+  if (yield* isKept(tx, queue)) return []
+  // The carrier keeps nothing for longer than its queue.
+  yield* resendHandedBefore(tx, queue, tx.now - queue.settings.retentionMs)
   const rows = yield* openRows(tx, queue, max)
   if (rows.length === 0) return []
   const sequences = JSON.stringify(rows.map(({ sequence }) => sequence))
@@ -106,9 +121,13 @@ export function* takeOutgoing(
   yield* tx.run(sql.note, queue.id, tx.now + holdMs, sequences)
   yield* noteInGroups(tx, queue, rows)
   tx.wroteRow(queue)
-  return yield* inTurn(yield* tx.all(sql.handed, sequences), function* (row) {
-    const isTracked = row.job !== null || row.unit !== null || row.is_trigger === 1
-    return { ...(yield* peekedFromRow(row, tx)), isTracked, job: jobIn(row) }
+  return yield* inTurn(yield* tx.all(sql.handed, queue.id, sequences), function* (row) {
+    const job = jobIn(row)
+    // Where messages count under a ceiling, all of them are tracked.
+    const isTracked = job !== null || row.unit !== null || row.is_tracked === 1 || queue.isLimited
+    const { id, ...message } = yield* peekedFromRow(row, tx)
+    const named = isTracked ? tx.messageIds.of(row.sequence) : id
+    return { ...message, id: named, isTracked, job, details: row.details }
   })
 }
 
@@ -183,7 +202,10 @@ export function* confirmSent(
   const queue = yield* tx.queue(name)
   const list = JSON.stringify(sequences)
   yield* tx.run(sql.confirm, list)
-  for (const row of yield* tx.all(sql.release, list, queue.generation)) {
+  tx.wroteRow(queue)
+  for (const row of queue.isLimited
+    ? []
+    : yield* tx.all(sql.release, list, queue.generation, queue.id)) {
     yield* messageRemoved(tx, queue, row)
   }
 }
@@ -191,6 +213,7 @@ export function* confirmSent(
 export function* untake(tx: Transaction, { queue: name, sequences }: SentMessages): Steps<void> {
   const queue = yield* tx.queue(name)
   yield* tx.run(sql.confirm, JSON.stringify(sequences))
+  tx.wroteRow(queue)
   yield* returnToOutbox(tx, queue, sequences)
 }
 
@@ -204,10 +227,14 @@ export function* resendLost(
   tx: Transaction,
   { queue: name, before }: ResendMessages,
 ): Steps<number> {
-  const queue = yield* tx.queue(name)
-  const count = yield* tx.changes(sql.lost, queue.generation, before, sliceRows)
-  if (count > 0) tx.gainedReady(queue)
-  return count
+  return yield* resendHandedBefore(tx, yield* tx.queue(name), before)
+}
+
+function* resendHandedBefore(tx: Transaction, queue: Queue, before: number): Steps<number> {
+  const lost = yield* tx.all(sql.lost, queue.generation, before)
+  const sequences = lost.map(({ sequence }) => sequence)
+  yield* returnToOutbox(tx, queue, sequences)
+  return sequences.length
 }
 
 /** Messages of a FIFO queue left the ready order, or came back. */

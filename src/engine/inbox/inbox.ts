@@ -15,6 +15,7 @@ import type {
   RenewInboxItem,
   ResolveInboxItem,
 } from '../../backends/inbox-store.ts'
+import { carrierAnnotation } from '../../core/carrier-annotation.ts'
 import { inboxNotesMax, limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { endAllDue } from '../messages/elapsed-time.ts'
@@ -48,6 +49,10 @@ const sql = {
     `SELECT ${messageColumns} FROM message WHERE sequence = ? AND generation = ? ${forUpdate}`,
   ),
   // Few messages have an id of their own, and those lie in FIFO queues, in which all have a group.
+  // A message that its carrier has delivered keeps the carrier's id.
+  findCarried: query<{ sequence: number }>(
+    'SELECT sequence FROM carried_delivery WHERE queue = ? AND id = ? AND sequence IS NOT NULL',
+  ),
   findById: query<MessageRow>(`
     SELECT ${messageColumns} FROM message /*sqlite INDEXED BY message_in_group */
     WHERE generation = ? AND group_name IS NOT NULL AND id = ? ${forUpdate}`),
@@ -65,13 +70,16 @@ export function* inboxOf(tx: Transaction, name: string): Steps<Queue> {
 
 export function* findMessage(
   view: View,
-  { generation, settings }: Queue,
+  { id: queueId, generation, settings }: Queue,
   id: string,
 ): Steps<MessageRow | undefined> {
   const sequence = view.messageIds.sequenceOf(id)
   const row = sequence && (yield* view.one(sql.find, sequence, generation))
   if (row && (row.id === null || row.id === id)) return row
-  return settings.type === 'fifo' ? yield* view.one(sql.findById, generation, id) : undefined
+  if (settings.type === 'fifo') return yield* view.one(sql.findById, generation, id)
+  if (settings.annotations[carrierAnnotation] === undefined) return undefined
+  const carried = yield* view.one(sql.findCarried, queueId, id)
+  return carried && (yield* view.one(sql.find, carried.sequence, generation))
 }
 
 /** The claim under which a message is held, if it is held by a person. */

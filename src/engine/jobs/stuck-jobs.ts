@@ -4,7 +4,7 @@
  */
 
 import type { FindStuck, StuckJob } from '../../backends/job-store.ts'
-import { bucketsOf, type Kind, kindOf } from '../messages/buckets.ts'
+import { bucketsOf, carrierBucket, type Kind, kindOf } from '../messages/buckets.ts'
 import type { ContentRow } from '../messages/content-row.ts'
 import { gateOf } from '../messages/gates.ts'
 import { blocked, keyedColumns, unleasedToken } from '../messages/message-rows.ts'
@@ -34,6 +34,12 @@ const sql = {
       WHERE fifo_group.generation = head.generation AND name = group_name
         AND first_leased IS NOT NULL ${perRow}
     )`),
+  carried: query<WaitingRow>(`
+    SELECT ${columns} FROM (
+      SELECT * FROM message /*sqlite INDEXED BY message_bucket */
+      WHERE generation = ? AND bucket = '${carrierBucket}' ORDER BY sequence LIMIT ${readyMax}
+    ) AS head
+    WHERE job_type IS NOT NULL AND held_until <= ?`),
   blocked: query<WaitingRow>(`
     SELECT ${columns} FROM message
     WHERE sequence = ? AND state${byKey} = ${blocked} AND job_type IS NOT NULL AND held_until <= ?`),
@@ -78,10 +84,12 @@ function* waiting(view: View, queue: Queue, look: Look): Steps<readonly Found[]>
   const isHeld = yield* holderOf(view, queue, look)
   if (isHeld === 'all') return []
   const { cutoff } = look
+  const rows = [
+    ...(yield* view.all(sql.ready, queue.generation, cutoff)),
+    ...(yield* view.all(sql.carried, queue.generation, cutoff)),
+  ]
   const found = [
-    ...(yield* view.all(sql.ready, queue.generation, cutoff)).map((row) => ({
-      ...{ row, since: row.since },
-    })),
+    ...rows.map((row) => ({ row, since: row.since })),
     ...(yield* inBuckets(view, queue, cutoff)),
   ]
   return found

@@ -63,7 +63,7 @@ const sql = {
     SELECT * FROM move_task WHERE status IN ('running', 'cancelling') ORDER BY number ${skipLocked}`),
   // A message of a FIFO group that is in flight keeps the later ones of its group back.
   next: query<MovedRow>(`
-    SELECT sequence, group_name, origin, job, job_type IS NOT NULL AS lives, body IS NULL AS apart,
+    SELECT sequence, id, group_name, origin, job, job_type IS NOT NULL AS lives, body IS NULL AS apart,
       unit
     FROM message /*sqlite INDEXED BY message_ready */
     WHERE generation = ? AND state = 0 AND sequence > ? AND sequence <= ? AND NOT EXISTS (
@@ -207,6 +207,8 @@ function pacedFrom(now: number, { moves_per_second, paced_from, moved }: TaskRow
 
 interface MovedRow {
   readonly sequence: number
+  /** If it does not follow from the number: the message was moved before. */
+  readonly id: string | null
   readonly group_name: string | null
   readonly origin: string | null
   readonly job: string | null
@@ -303,11 +305,11 @@ function* moveRow(tx: Transaction, source: Queue, target: Queue, row: MovedRow):
 }
 
 /** The failed job stays as it is; what is sent back is a new job that names it. */
-function newJobOf(tx: Transaction, { job, sequence }: MovedRow): MovedJob {
+function newJobOf(tx: Transaction, { job, sequence, id }: MovedRow): MovedJob {
   if (job === null) return { type: null, owner: null, details: null, expires: undefined }
   const failed = decodeDetails(job)
   const { type, owner = null, expires } = failed
-  const details = JSON.stringify({ ...failed, retryOf: tx.messageIds.of(sequence) })
+  const details = JSON.stringify({ ...failed, retryOf: id ?? tx.messageIds.of(sequence) })
   return { type, owner, details, expires }
 }
 

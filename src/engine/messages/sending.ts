@@ -28,6 +28,7 @@ const sql = {
   storeLargeBody: change('INSERT INTO message_body (sequence, body) VALUES (?, ?)'),
   insert: full('', ''),
   insertKeyed: full(', limit_keys', ', ?'),
+  setPast: change('UPDATE message SET id = ?, origin = ?, job = ?, sent_at = ? WHERE sequence = ?'),
 }
 
 export function* sendMessages(tx: Transaction, request: Send): Steps<readonly SendResult[]> {
@@ -125,6 +126,16 @@ export interface MessageExtras {
   readonly job?: JobColumns | undefined
   /** The unit of a flow that it works on. */
   readonly unit?: number | undefined
+  /** What it was before it came to this store, or to this queue. */
+  readonly past?: PastColumns
+}
+
+export interface PastColumns {
+  readonly id: string
+  readonly sentAt: number
+  /** Of a dead letter, as JSON. */
+  readonly origin: string | null
+  readonly details: string | null
 }
 
 const noExtras: MessageExtras = {}
@@ -140,9 +151,10 @@ export function* storeMessage(
   tx: Transaction,
   queue: Queue,
   message: NewMessage,
-  { job, unit }: MessageExtras = noExtras,
+  { job, unit, past }: MessageExtras = noExtras,
 ): Steps<Stored> {
-  if (unit === undefined && job?.expiresAfterMs === undefined && isPlain(queue, message)) {
+  const isBare = unit === undefined && past === undefined && job?.expiresAfterMs === undefined
+  if (isBare && isPlain(queue, message)) {
     const [stored] =
       job === undefined
         ? yield* storePlain(tx, queue, [message])
@@ -162,6 +174,10 @@ export function* storeMessage(
   const place = yield* job === undefined ? latest(tx, queue) : withOwnExpiry(tx, queue, sequence)
   const delayMs = delayOf(message, place.settings, tx.now)
   yield* insert(tx, place, message, { sequence, deduplicationId, job, unit, delayMs })
+  if (past !== undefined) {
+    const { id, origin, details, sentAt } = past
+    yield* tx.run(sql.setPast, id, origin, details, sentAt, sequence)
+  }
   countStored(tx, place, delayMs)
   if (fifo && message.group !== undefined && delayMs === 0) {
     yield* groupGained(tx, place.generation, message.group, sequence)

@@ -6,6 +6,7 @@
 
 import type { QueueName, QueueStatistics } from '../../backends/backend.ts'
 import { totalsOf } from '../../core/queue-counters.ts'
+import { withCarried } from '../carried/carried-figures.ts'
 import { dueIn, ownExpired } from '../messages/elapsed-time.ts'
 import { type ExpiringRow, expiryOf, hasOwnExpiries, isRunning } from '../messages/expiry.ts'
 import { hasUsedUpReceives } from '../messages/leases.ts'
@@ -107,11 +108,14 @@ export function* readStatistics(view: View, queue: Queue): Steps<QueueStatistics
   expired += own
   const { deadLetter } = queue.settings
   const hasTarget = deadLetter !== null && (yield* view.findQueue(deadLetter.queue)) !== undefined
+  const levels = { ready, leased: inFlight, delayed: held }
+  const carried = yield* withCarried(view, queue, levels)
+  const { oldestSentAt, ...all } = carried ?? { ...levels, oldestSentAt: null }
+  const since = oldest === undefined ? oldestSentAt : (oldest.delayed_until ?? oldest.sent_at)
+  const oldestAt = since === null ? null : Math.min(since, oldestSentAt ?? since)
   return {
-    ready,
-    leased: inFlight,
-    delayed: held,
-    oldestReadyAgeMs: oldest === undefined ? null : now - (oldest.delayed_until ?? oldest.sent_at),
+    ...all,
+    oldestReadyAgeMs: oldestAt === null ? null : Math.max(0, now - oldestAt),
     totals: {
       ...totalsOf(counts),
       deadLettered: counts.deadLettered + (hasTarget ? ended.length : 0),

@@ -35,6 +35,8 @@ export type Need =
 const reasons: Readonly<Record<Need, string>> = {
   atomicSettle: 'the backend does not settle and emit in one transaction',
   fifo: 'the backend has no FIFO queues',
+  fencedReceipts: 'the backend accepts late receipts',
+  uncountedRelease: 'the backend counts a receive that was released',
   peek: 'the backend cannot read messages without receiving them',
   wakesAcrossProcesses: 'the backend does not wake receives of other processes',
   receiveAttempts: 'the backend does not remember receive attempts',

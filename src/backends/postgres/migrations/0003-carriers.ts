@@ -16,5 +16,15 @@ CREATE TABLE carried_delivery (
 );
 CREATE INDEX carried_delivery_expiry ON carried_delivery (expires_at);
 
+CREATE TABLE carried_queue (
+  queue BIGINT PRIMARY KEY,
+  kept_until BIGINT NOT NULL DEFAULT 0, -- until then its messages stay in the store, because people look at them
+  ready BIGINT NOT NULL DEFAULT 0, -- at the carrier, when it was asked last
+  leased BIGINT NOT NULL DEFAULT 0,
+  delayed BIGINT NOT NULL DEFAULT 0,
+  oldest_at BIGINT, -- when the oldest message there was sent
+  noted_at BIGINT NOT NULL DEFAULT 0
+);
+
 CREATE INDEX collector_key_trigger ON collector_key (trigger) WHERE trigger IS NOT NULL;
 `

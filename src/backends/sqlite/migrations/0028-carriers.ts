@@ -16,5 +16,15 @@ CREATE TABLE carried_delivery (
 ) WITHOUT ROWID;
 CREATE INDEX carried_delivery_expiry ON carried_delivery (expires_at);
 
+CREATE TABLE carried_queue (
+  queue INTEGER PRIMARY KEY,
+  kept_until INTEGER NOT NULL DEFAULT 0, -- until then its messages stay in the store, because people look at them
+  ready INTEGER NOT NULL DEFAULT 0, -- at the carrier, when it was asked last
+  leased INTEGER NOT NULL DEFAULT 0,
+  delayed INTEGER NOT NULL DEFAULT 0,
+  oldest_at INTEGER, -- when the oldest message there was sent
+  noted_at INTEGER NOT NULL DEFAULT 0
+);
+
 CREATE INDEX collector_key_trigger ON collector_key (trigger) WHERE trigger IS NOT NULL;
 `
