@@ -106,7 +106,7 @@ function sentMessage(message: CarrierMessage): NewMessage {
       ...systemAttributes,
       ...(labels !== null && { [labelsName]: JSON.stringify(labels) }),
     },
-    ...(delayMs > 0 && { delayMs }),
+    ...(delayMs !== null && { delayMs }),
     ...(group !== null && { group }),
     ...(deduplicationId !== null && { deduplicationId }),
   }

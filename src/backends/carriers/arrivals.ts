@@ -41,6 +41,7 @@ export class Arrivals {
   readonly #options: ArrivalsOptions
   /** Messages that a watch has received, for the next receive. */
   readonly #landed = new Map<string, Landed[]>()
+  readonly #waiting = new Set<() => void>()
 
   constructor(options: ArrivalsOptions) {
     this.#options = options
@@ -76,35 +77,55 @@ export class Arrivals {
       // What arrived had ended, or waits in the store: there may be more behind it.
       if (found.length > 0 && looks < looksMax) continue
       if (clock.monotonic() >= until) break
-      if (room <= 0) await pause(this.#options.ports.timers, Math.min(leftMs, closedPollMs), signal)
+      if (room <= 0) await this.#closed(Math.min(leftMs, closedPollMs), signal)
     }
     this.#options.tally.add(queue.name, 'emptyReceives', 1)
     return []
   }
 
-  /** Takes messages from the carrier, for the receive that follows. */
-  async watch({ signal, heldNames = [], queue: name }: WhenReady): Promise<void> {
-    while (!signal.aborted) {
-      const queue = await this.#options.queues.find(name).catch(() => undefined)
-      if (queue === undefined) return
-      await this.#options.flush(queue)
-      const { room } = await this.#options.queues.admission(queue, heldNames)
-      if (room <= 0) {
-        await pause(this.#options.ports.timers, closedPollMs, signal)
-        continue
-      }
-      const { visibilityMs } = queue.record.settings
-      const max = Math.min(landedMax, room)
-      const waiting = { queue: queue.name, max, visibilityMs, waitMs: waitMsMax, signal }
-      const found = await queue.carrier.receive(waiting).catch((error: unknown) => {
-        if (signal.aborted || isGone(error)) return undefined
+  /** Takes messages from the carrier, for the receive that follows. Ends with the queue, and with the store. */
+  async watch(request: WhenReady): Promise<void> {
+    const { signal } = request
+    try {
+      while (!signal.aborted && !(await this.#look(request)));
+    } catch (error) {
+      if (!signal.aborted && !isStoreGone(error) && !isRefused(error, 'queue_not_found'))
         throw error
-      })
-      if (found === undefined) return
-      if (found.length === 0) continue
-      this.#land(queue, found, visibilityMs)
-      return
     }
+  }
+
+  /** Something has changed in this process: a queue that was closed may be open. */
+  wake(): void {
+    for (const wake of this.#waiting) wake()
+  }
+
+  async #closed(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const waking = new AbortController()
+    const wake = (): void => waking.abort()
+    this.#waiting.add(wake)
+    signal?.addEventListener('abort', wake, { once: true })
+    await pause(this.#options.ports.timers, ms, waking.signal)
+    this.#waiting.delete(wake)
+    signal?.removeEventListener('abort', wake)
+  }
+
+  async #look({ queue: name, signal, heldNames = [] }: WhenReady): Promise<boolean> {
+    const queue = await this.#options.queues.find(name)
+    if (queue === undefined) return true
+    await this.#options.flush(queue)
+    const { room, isKept } = await this.#options.queues.admission(queue, heldNames)
+    if (isKept) await this.#options.store.whenReady({ queue: name, signal, heldNames })
+    if (isKept) return true
+    if (room <= 0) {
+      await this.#closed(closedPollMs, signal)
+      return false
+    }
+    const { visibilityMs } = queue.record.settings
+    const max = Math.min(landedMax, room)
+    const waiting = { queue: name, max, visibilityMs, waitMs: waitMsMax, signal }
+    const found = await queue.carrier.receive(waiting)
+    if (found.length > 0) this.#land(queue, found, visibilityMs)
+    return found.length > 0
   }
 
   async #find(
@@ -183,7 +204,9 @@ export class Arrivals {
       if (decision.status === 'leased')
         deliveries.push(leasedByBoth(queue.name, delivery, decision.delivery))
       else if (decision.status === 'untracked' && hasUsedUp(queue, delivery)) {
-        await this.#deadLetter(queue, delivery, message, '')
+        const isDead = await this.#deadLetter(queue, delivery, message, '')
+        // Without a place for dead letters it stays where it is.
+        if (!isDead) deliveries.push(this.#untracked(queue, delivery, visibilityMs))
       } else if (decision.status === 'untracked') {
         deliveries.push(this.#untracked(queue, delivery, visibilityMs))
       } else if (decision.status === 'done') finished.push(delivery)
@@ -208,13 +231,14 @@ export class Arrivals {
     { handle }: CarrierDelivery,
     { carrierId, message, sentAt }: ArrivingMessage,
     reason: string,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const outcome = { kind: 'deadLetter', reason } as const
     const settlements = [{ carrierId, settlement: { receipt: '', outcome }, message, sentAt }]
     const [result] = await this.#options.carried.settle({ queue: queue.name, settlements })
-    if (result?.status === 'refused') return
+    if (result?.status === 'refused') return false
     await queue.carrier.remove({ queue: queue.name, messages: [{ handle, error: reason }] })
     this.#options.noteChange()
+    return true
   }
 
   #untracked(queue: CarriedQueue, found: CarrierDelivery, visibilityMs: number): Delivery {
@@ -263,10 +287,6 @@ function leasedByBoth(queue: string, found: CarrierDelivery, delivery: Delivery)
     stored: delivery.receipt,
   })
   return { ...delivery, receipt }
-}
-
-function isGone(error: unknown): boolean {
-  return isStoreGone(error) || isRefused(error, 'queue_not_found')
 }
 
 interface Landed {

@@ -55,6 +55,7 @@ export function carriedBackend(options: CarriedOptions): CarriedBackend {
     ...store,
     capabilities: capabilitiesOf(store, carriers, byDefault),
     jobs: store.jobs && noting(store.jobs),
+    budgets: store.budgets && noting(store.budgets),
     flows: store.flows && noting(store.flows),
     collectors: store.collectors && parts.collectors(noting(store.collectors)),
     schedules: store.schedules && noting(store.schedules),
@@ -86,6 +87,7 @@ export function carriedBackend(options: CarriedOptions): CarriedBackend {
     purgeQueue: async (request) => {
       const queue = await queues.find(request.queue)
       await store.purgeQueue(request)
+      held.forgetQueue(request.queue)
       await queue?.carrier.purge({ queue: request.queue })
     },
     queueStatistics: async (request) => {
@@ -103,7 +105,7 @@ export function carriedBackend(options: CarriedOptions): CarriedBackend {
       return queue === undefined ? store.receive(request) : arrivals.receive(request, queue)
     },
     whenReady: async (request) => {
-      const queue = await queues.find(request.queue)
+      const queue = await queues.find(request.queue).catch(() => undefined)
       return queue === undefined ? store.whenReady(request) : arrivals.watch(request)
     },
     leaseStates: async ({ queue, receipts }) => {
@@ -321,6 +323,7 @@ class Parts {
   }
 
   noteChange(): void {
+    this.arrivals.wake()
     for (const relay of this.#relays.values()) relay.noteChange()
   }
 
@@ -364,7 +367,10 @@ class Parts {
         ? queue.carrier.send({
             queue: queue.name,
             messages: direct.map((message) =>
-              directMessage(message, delayOf(message, settings, now)),
+              directMessage(
+                message,
+                settings.type === 'fifo' ? null : delayOf(message, settings, now),
+              ),
             ),
           })
         : [],
@@ -424,7 +430,8 @@ class Parts {
 
 /** A request that names a delivery of a carrier, with the receipt that the store knows. */
 function withStoredReceipt(request: unknown): unknown {
-  const { receipt }: { readonly receipt?: unknown } = Object(request)
+  const { receipt, on }: { readonly receipt?: unknown; readonly on?: unknown } = Object(request)
+  if (on !== undefined) return { ...Object(request), on: withStoredReceipt(on) }
   const stored = typeof receipt === 'string' ? parseReceipt(receipt)?.stored : undefined
   return stored == null ? request : { ...Object(request), receipt: stored }
 }
@@ -434,7 +441,7 @@ const lostResult: SendResult = {
   error: new MillraceError('carrier_failed'),
 }
 
-function directMessage(message: NewMessage, delayMs: number): CarrierMessage {
+function directMessage(message: NewMessage, delayMs: number | null): CarrierMessage {
   const { body, attributes = {}, systemAttributes = {}, group, deduplicationId } = message
   return {
     labels: null,

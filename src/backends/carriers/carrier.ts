@@ -96,7 +96,8 @@ export interface CarrierMessage {
   readonly body: string
   readonly attributes: Readonly<Record<string, MessageAttribute>>
   readonly systemAttributes: Readonly<Record<string, string>>
-  readonly delayMs: number
+  /** Null on a FIFO queue, whose delay is its own setting. */
+  readonly delayMs: number | null
   readonly group: string | null
   readonly deduplicationId: string | null
 }

@@ -87,6 +87,10 @@ export class HeldDeliveries {
     return this.#clock.now() + visibilityMs
   }
 
+  forgetQueue(queue: string): void {
+    for (const [receipt, held] of this.#held) if (held.queue === queue) this.remove(receipt)
+  }
+
   remove(receipt: string): void {
     const id = this.#held.get(receipt)?.delivery.id ?? ''
     this.#held.delete(receipt)

@@ -96,10 +96,11 @@ export class Relay {
 
   async #sendNext(): Promise<boolean> {
     const { carried, queue: carriedQueue, ports } = this.#options
-    const { name: queue, carrier } = carriedQueue
+    const { name: queue, carrier, record } = carriedQueue
+    const isFifo = record.settings.type === 'fifo'
     const taken = await carried.take({ queue, max: sliceSize, holdMs })
     if (taken.length === 0) return false
-    const messages = taken.map((message) => carriedMessage(message, ports))
+    const messages = taken.map((message) => carriedMessage(message, isFifo, ports))
     let results: Awaited<ReturnType<typeof carrier.send>>
     try {
       results = await carrier.send({ queue, messages })
@@ -126,7 +127,7 @@ export class Relay {
 }
 
 /** A message of the store in the form of a carrier. */
-function carriedMessage(message: OutgoingMessage, { ids }: Ports): CarrierMessage {
+function carriedMessage(message: OutgoingMessage, isFifo: boolean, { ids }: Ports): CarrierMessage {
   const { body, attributes, systemAttributes, group, isTracked } = message
   const { deduplicationId } = message
   return {
@@ -134,7 +135,7 @@ function carriedMessage(message: OutgoingMessage, { ids }: Ports): CarrierMessag
     body,
     attributes,
     systemAttributes,
-    delayMs: 0,
+    delayMs: isFifo ? null : 0,
     group,
     // A tracked message may be sent again, and the store tells the copies apart.
     deduplicationId: isTracked && deduplicationId !== null ? ids.next() : deduplicationId,

@@ -263,9 +263,11 @@ function mayBeLate({ record }: CarriedQueue, { outcome }: Settlement): boolean {
 }
 
 /** A longer delay waits in the store, which sends the message again. */
-function mayReturn({ carrier }: CarriedQueue, { outcome }: Settlement): boolean {
+function mayReturn({ carrier, record }: CarriedQueue, { outcome }: Settlement): boolean {
   if (outcome.kind !== 'retry') return outcome.kind === 'release'
-  return outcome.delayMs <= carrier.capabilities.returnMsMax
+  // The carrier forgets the message at the end of its retention.
+  const keptMs = record.settings.retentionMs / 2
+  return outcome.delayMs <= Math.min(carrier.capabilities.returnMsMax, keptMs)
 }
 
 function errorOf(outcome: Outcome | undefined): { readonly error?: string } {

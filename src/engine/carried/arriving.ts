@@ -22,7 +22,7 @@ import type {
 import { MillraceError } from '../../core/millrace-error.ts'
 import { spendOn } from '../budgets/budgets.ts'
 import { refuseJob, storeJob } from '../jobs/enqueueing.ts'
-import { type Kind, kindOf, runningBucket } from '../messages/buckets.ts'
+import { carrierBucket, type Kind, kindOf, runningBucket } from '../messages/buckets.ts'
 import { deadLetterQueue } from '../messages/dead-lettering.ts'
 import { applyElapsedTime, type ElapsedRow } from '../messages/elapsed-time.ts'
 import { isRunning } from '../messages/expiry.ts'
@@ -46,7 +46,7 @@ import { type PastColumns, refuseInQueue, storeMessage } from '../messages/sendi
 import { PartRefused, refuseParts, storeParts } from '../messages/settlement-parts.ts'
 import { NoisyTenants } from '../messages/tenants.ts'
 import type { Queue } from '../queues/queue.ts'
-import { change, forUpdate, oneOf, query } from '../statements.ts'
+import { byKey, change, forUpdate, oneOf, query } from '../statements.ts'
 import { inTurn, type Steps } from '../steps.ts'
 import type { Transaction, View } from '../transaction.ts'
 import { isKept } from './carried-figures.ts'
@@ -66,6 +66,9 @@ const sql = {
     WHERE ${oneOf('sequence')}`),
   makeReady: change(`
     UPDATE message SET state = 0, bucket = NULL, held_until = NULL WHERE sequence = ?`),
+  keep: change(`
+    UPDATE message SET state = 0, bucket = NULL, due_at = coalesce(held_until, due_at), held_until = NULL
+    WHERE ${oneOf('sequence')} AND generation = ? AND state${byKey} = ${blocked} AND bucket = '${carrierBucket}'`),
   records: query<{ id: string; sequence: number | null }>(`
     SELECT id, sequence FROM carried_delivery WHERE queue = ? AND ${oneOf('id', texts)}`),
   remember: change(`
@@ -94,6 +97,7 @@ export function* arriveMessages(tx: Transaction, request: Arrive): Steps<readonl
   const numbers = places.filter((place) => typeof place === 'number')
   const rows = yield* readRows(tx, numbers)
   if (request.mode === 'keeps') {
+    yield* tx.run(sql.keep, JSON.stringify(numbers), queue.generation)
     return places.map((place) => (typeof place === 'number' ? done : place))
   }
   const claim = claimOf(tx, queue, { max: messages.length, visibilityMs, gate })
@@ -314,7 +318,9 @@ function* storeDeadLetter(
   }
   const origin: DeadLetterOrigin = { source: queue.name, at: tx.now, reason: reason || null }
   const past = { id: carrierId, sentAt, origin: JSON.stringify(origin), details: null }
-  yield* storeMessage(tx, target, message, { past })
+  const isFifo = target.settings.type === 'fifo'
+  const moved = isFifo ? { ...message, deduplicationId: carrierId } : message
+  yield* storeMessage(tx, target, moved, { past })
   tx.count(queue, 'deadLettered', 1)
   tx.count(queue, 'failedAttempts', 1)
 }

@@ -39,7 +39,11 @@ const sql = {
       SELECT * FROM message /*sqlite INDEXED BY message_bucket */
       WHERE generation = ? AND bucket = '${carrierBucket}' ORDER BY sequence LIMIT ${readyMax}
     ) AS head
-    WHERE job_type IS NOT NULL AND held_until <= ?`),
+    WHERE job_type IS NOT NULL AND held_until <= ? AND NOT EXISTS (
+      SELECT 1 FROM fifo_group
+      WHERE fifo_group.generation = head.generation AND name = group_name
+        AND first_leased IS NOT NULL ${perRow}
+    )`),
   blocked: query<WaitingRow>(`
     SELECT ${columns} FROM message
     WHERE sequence = ? AND state${byKey} = ${blocked} AND job_type IS NOT NULL AND held_until <= ?`),
