@@ -9,6 +9,12 @@ export interface Capabilities {
   readonly fifo: boolean
   /** The receipt of a lease that was followed by another one is refused. */
   readonly fencedReceipts: boolean
+  /** A receipt may be used after its lease, as SQS has it, if the caller asks for that. */
+  readonly lateReceipts: boolean
+  /** Standard queues give out the oldest message first. */
+  readonly ordered: boolean
+  /** Levels, ages and counts of expired messages are exact at every moment. */
+  readonly exactFigures: boolean
   /** A receive that is released does not count. */
   readonly uncountedRelease: boolean
   /** Messages can be read without receiving them. */

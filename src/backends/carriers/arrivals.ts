@@ -42,18 +42,30 @@ export class Arrivals {
   /** Messages that a watch has received, for the next receive. */
   readonly #landed = new Map<string, Landed[]>()
   readonly #waiting = new Set<() => void>()
+  readonly #closing = new AbortController()
 
   constructor(options: ArrivalsOptions) {
     this.#options = options
   }
 
   async receive(request: Receive, queue: CarriedQueue): Promise<readonly Delivery[]> {
+    try {
+      return await this.#receive(request, queue)
+    } catch (error) {
+      // Closing ends a receive without messages.
+      if (this.#closing.signal.aborted) return []
+      throw error
+    }
+  }
+
+  async #receive(request: Receive, queue: CarriedQueue): Promise<readonly Delivery[]> {
     const { clock } = this.#options.ports
     const { settings } = queue.record
     const { heldNames = [], waitMs = settings.receiveWaitMs, signal, onLeased } = request
     const visibilityMs = request.visibilityMs ?? settings.visibilityMs
     const until = clock.monotonic() + waitMs
     for (let looks = 1; ; looks += 1) {
+      if (this.#closing.signal.aborted) return []
       if (signal?.aborted) throw new MillraceError('aborted')
       await this.#options.flush(queue)
       const leftMs = Math.max(0, until - clock.monotonic())
@@ -87,10 +99,10 @@ export class Arrivals {
   async watch(request: WhenReady): Promise<void> {
     const { signal } = request
     try {
-      while (!signal.aborted && !(await this.#look(request)));
+      while (!signal.aborted && !this.#closing.signal.aborted && !(await this.#look(request)));
     } catch (error) {
-      if (!signal.aborted && !isStoreGone(error) && !isRefused(error, 'queue_not_found'))
-        throw error
+      const isOver = signal.aborted || this.#closing.signal.aborted
+      if (!isOver && !isStoreGone(error) && !isRefused(error, 'queue_not_found')) throw error
     }
   }
 
@@ -122,7 +134,8 @@ export class Arrivals {
     }
     const { visibilityMs } = queue.record.settings
     const max = Math.min(landedMax, room)
-    const waiting = { queue: name, max, visibilityMs, waitMs: waitMsMax, signal }
+    const either = AbortSignal.any([signal, this.#closing.signal])
+    const waiting = { queue: name, max, visibilityMs, waitMs: waitMsMax, signal: either }
     const found = await queue.carrier.receive(waiting)
     if (found.length > 0) this.#land(queue, found, visibilityMs)
     return found.length > 0
@@ -149,7 +162,7 @@ export class Arrivals {
       visibilityMs,
       waitMs: Math.min(leftMs, waitMsMax),
       ...(attemptId !== undefined && { attemptId }),
-      ...(signal && { signal }),
+      signal: signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal,
     })
   }
 
@@ -169,7 +182,9 @@ export class Arrivals {
   }
 
   /** Returns to their carriers what no receive has fetched. */
-  async clear(): Promise<void> {
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.wake()
     const work: Promise<unknown>[] = []
     for (const [name, list] of this.#landed) {
       const queue = await this.#options.queues.find(name)

@@ -8,7 +8,17 @@ import type { NewMessage } from '../../core/message.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
 import type { QueueSettings } from '../../core/queue-settings.ts'
-import type { Backend, CreateQueue, LeaseState, Send, SendResult, SweepReport } from '../backend.ts'
+import type {
+  Backend,
+  ChangeQueue,
+  CreateQueue,
+  LeaseState,
+  Page,
+  QueueRecord,
+  Send,
+  SendResult,
+  SweepReport,
+} from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type { CarriedStore } from '../carried-store.ts'
 import type { CollectorStore } from '../collector-store.ts'
@@ -68,14 +78,20 @@ export function carriedBackend(options: CarriedOptions): CarriedBackend {
 
     createQueue: async (request) => {
       const carrierName = request.settings?.annotations?.[carrierAnnotation] ?? byDefault
-      const created = await store.createQueue(withCarrier(request, carrierName))
+      const { queue, created } = await store.createQueue(withCarrier(request, carrierName))
       await parts.ensure(request.queue)
-      return created
+      return { queue: withoutCarrier(queue), created }
     },
+    readQueue: async (request) => withoutCarrier(await store.readQueue(request)),
+    listQueues: async (request) => pageWithoutCarriers(await store.listQueues(request)),
+    listDeadLetterSources: async (request) =>
+      pageWithoutCarriers(await store.listDeadLetterSources(request)),
+    tagQueue: async (request) => withoutCarrier(await store.tagQueue(request)),
     changeQueue: async (request) => {
-      const changed = await store.changeQueue(request)
+      const queue = await queues.find(request.queue)
+      const changed = await store.changeQueue(keepingCarrier(request, queue))
       await parts.ensure(request.queue)
-      return changed
+      return withoutCarrier(changed)
     },
     deleteQueue: async (request) => {
       const queue = await queues.find(request.queue)
@@ -165,7 +181,7 @@ export function carriedBackend(options: CarriedOptions): CarriedBackend {
       await Promise.all([store.check(), ...[...carriers.values()].map((one) => one.check())])
     },
     close: async () => {
-      await arrivals.clear()
+      await arrivals.close()
       await parts.stop()
       await Promise.all([...carriers.values()].map((carrier) => carrier.close()))
       await store.close()
@@ -186,6 +202,24 @@ function hasCeilings({ ceilings }: QueueSettings): boolean {
   return perKey.length > 0 || Object.keys(runningPerType).length > 0
 }
 
+/** Where a queue is, is not one of its settings to others. */
+function withoutCarrier(record: QueueRecord): QueueRecord {
+  const { [carrierAnnotation]: _, ...annotations } = record.settings.annotations
+  return { ...record, settings: { ...record.settings, annotations } }
+}
+
+function pageWithoutCarriers({ items, ...page }: Page<QueueRecord>): Page<QueueRecord> {
+  return { ...page, items: items.map(withoutCarrier) }
+}
+
+function keepingCarrier(request: ChangeQueue, queue: CarriedQueue | undefined): ChangeQueue {
+  const carrierName = queue?.record.settings.annotations[carrierAnnotation]
+  const { annotations: given } = request.changes
+  if (carrierName === undefined || given === undefined) return request
+  const annotations = { ...given, [carrierAnnotation]: carrierName }
+  return { ...request, changes: { ...request.changes, annotations } }
+}
+
 /** What all queues can do, those on carriers included. */
 function capabilitiesOf(
   store: Backend,
@@ -204,6 +238,9 @@ function capabilitiesOf(
     peek,
     fencedReceipts,
     uncountedRelease,
+    lateReceipts: false,
+    ordered: false,
+    exactFigures: false,
     receiveAttempts: false,
     fairTenants: false,
   }
@@ -430,9 +467,11 @@ class Parts {
 
 /** A request that names a delivery of a carrier, with the receipt that the store knows. */
 function withStoredReceipt(request: unknown): unknown {
-  const { receipt, on }: { readonly receipt?: unknown; readonly on?: unknown } = Object(request)
+  const { receipt, on, queue }: { receipt?: unknown; on?: unknown; queue?: unknown } =
+    Object(request)
   if (on !== undefined) return { ...Object(request), on: withStoredReceipt(on) }
-  const stored = typeof receipt === 'string' ? parseReceipt(receipt)?.stored : undefined
+  const parsed = typeof receipt === 'string' ? parseReceipt(receipt) : undefined
+  const stored = parsed?.queue === queue ? parsed?.stored : undefined
   return stored == null ? request : { ...Object(request), receipt: stored }
 }
 

@@ -87,6 +87,12 @@ export class HeldDeliveries {
     return this.#clock.now() + visibilityMs
   }
 
+  /** The message has returned to its queue: the receipt is stale. */
+  end(receipt: string): void {
+    const id = this.#held.get(receipt)?.delivery.id ?? ''
+    if (this.#latest.get(id) === receipt) this.#latest.delete(id)
+  }
+
   forgetQueue(queue: string): void {
     for (const [receipt, held] of this.#held) if (held.queue === queue) this.remove(receipt)
   }

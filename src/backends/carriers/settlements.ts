@@ -167,7 +167,9 @@ export class Settlements {
   }
 
   #noteEnd(queue: string, { receipt, outcome }: Settlement): void {
-    this.#options.held.remove(receipt)
+    const { held } = this.#options
+    if (outcome.kind === 'acknowledge' || outcome.kind === 'deadLetter') held.remove(receipt)
+    else held.end(receipt)
     if (outcome.kind === 'acknowledge') this.#options.tally.add(queue, 'acknowledged', 1)
     if (outcome.kind === 'retry') this.#options.tally.add(queue, 'failedAttempts', 1)
   }
@@ -216,12 +218,15 @@ export class Settlements {
     const { store, held } = this.#options
     const receipts = leases.map(({ receipt }) => this.#receiptOf(receipt))
     const ofStore = leases.map((lease, index) => {
-      const stored = receipts[index] === undefined ? lease.receipt : receipts[index]?.stored
+      const receipt = receipts[index]
+      if (receipt !== undefined && receipt.queue !== queue) return undefined
+      const stored = receipt === undefined ? lease.receipt : receipt.stored
       return stored == null ? undefined : { ...lease, receipt: stored }
     })
     const inStore = ofStore.filter((lease) => lease !== undefined)
     const atCarrier = leases.flatMap(({ visibilityMs }, index) => {
-      const handle = receipts[index]?.handle
+      const receipt = receipts[index]
+      const handle = receipt?.queue === queue ? receipt.handle : undefined
       return handle === undefined ? [] : [{ handle, visibilityMs }]
     })
     const [stored, carried] = await Promise.all([
@@ -231,6 +236,7 @@ export class Settlements {
     let nextStored = 0
     let nextCarried = 0
     return leases.map(({ receipt, visibilityMs }, index) => {
+      if (receipts[index] !== undefined && receipts[index]?.queue !== queue) return invalid
       const isExtended = receipts[index] === undefined || carried[nextCarried++] === true
       if (ofStore[index] !== undefined) return stored[nextStored++] ?? invalid
       if (!isExtended) return { status: this.#refusal(queue, receipt) }

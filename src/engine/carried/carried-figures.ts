@@ -77,11 +77,21 @@ export function* withCarried(
   queue: Queue,
   stored: Levels,
 ): Steps<CarriedLevels | undefined> {
-  if (queue.settings.annotations[carrierAnnotation] === undefined) return undefined
-  const row = yield* view.one(sql.read, queue.id)
-  if (row === undefined || row.noted_at + levelsLastMs < view.now) return undefined
+  const row = yield* notedLevels(view, queue)
+  if (row === undefined) return undefined
   const atCarrier = (yield* view.one(sql.count, queue.generation))?.count ?? 0
   return { ...sumOf(stored, row, atCarrier), oldestSentAt: row.oldest_at }
+}
+
+/** Since when the oldest message waits at the carrier, as far as the carrier tells. */
+export function* carriedSince(view: View, queue: Queue): Steps<number | null> {
+  return (yield* notedLevels(view, queue))?.oldest_at ?? null
+}
+
+function* notedLevels(view: View, queue: Queue): Steps<CarriedQueueRow | undefined> {
+  if (queue.settings.annotations[carrierAnnotation] === undefined) return undefined
+  const row = yield* view.one(sql.read, queue.id)
+  return row === undefined || row.noted_at + levelsLastMs < view.now ? undefined : row
 }
 
 /** What the store tracks is in both: as many as it knows to be at the carrier, and those that are leased. */

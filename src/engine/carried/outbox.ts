@@ -44,6 +44,8 @@ const isKeptTrack = `(
   OR EXISTS (SELECT 1 FROM carried_delivery WHERE queue = ? AND carried_delivery.id = message.id))`
 
 const sliceRows = 1_000
+/** Looks of one call past what may not be sent. */
+const looksMax = 4
 
 const sql = {
   // Blocked messages are read in the order of sending; when it was handed over is kept beside.
@@ -156,7 +158,12 @@ function* openRows(tx: Transaction, queue: Queue, max: number): Steps<readonly C
       taken,
     })
   }
-  yield* takeOpen(tx, queue, gate, { from: yield* oldestReady(tx, queue, max), count, taken })
+  // What may not be sent goes into buckets, so the next look finds what is behind it.
+  for (let looks = 0; looks < looksMax && taken.length < count; looks += 1) {
+    const from = yield* oldestReady(tx, queue, sliceRows)
+    yield* takeOpen(tx, queue, gate, { from, count, taken })
+    if (from.length < sliceRows || taken.length > 0) break
+  }
   return taken
 }
 

@@ -5,6 +5,7 @@
  */
 
 import type { QueueLevels } from '../../backends/metric-store.ts'
+import { carriedSince } from '../carried/carried-figures.ts'
 import { retentionCutoff } from '../messages/expiry.ts'
 import { blocked, leased } from '../messages/message-rows.ts'
 import { type Query, query } from '../statements.ts'
@@ -64,6 +65,7 @@ export function* oldestAge(
   const found = [
     ready > 0 ? ((yield* first(sql.firstReady)) ?? (yield* first(sql.ready))) : null,
     ready > 0 ? yield* first(sql.blocked) : null,
+    yield* carriedSince(view, queue),
     // What is due and not ended yet counts as ready, and is found among the leased.
     ready + inFlight > 0 ? yield* first(sql.leased) : null,
     ...(ready > 0 ? (yield* deadLettersToCome(view, queue)).map(({ due_at }) => due_at) : []),
