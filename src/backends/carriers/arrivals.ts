@@ -49,6 +49,7 @@ export class Arrivals {
   }
 
   async receive(request: Receive, queue: CarriedQueue): Promise<readonly Delivery[]> {
+    if (this.#closing.signal.aborted) throw new MillraceError('store_closed')
     try {
       return await this.#receive(request, queue)
     } catch (error) {

@@ -61,6 +61,14 @@ export function carriedBackend(options: CarriedOptions): CarriedBackend {
   /** Changes of the store may have put something into an outbox. */
   const noting = <Store extends object>(part: Store): Store => parts.noting(part)
 
+  let closed: Promise<void> | undefined
+  const closeAll = async (): Promise<void> => {
+    await arrivals.close()
+    await parts.stop()
+    await Promise.all([...carriers.values()].map((carrier) => carrier.close()))
+    await store.close()
+  }
+
   return {
     ...store,
     capabilities: capabilitiesOf(store, carriers, byDefault),
@@ -77,8 +85,8 @@ export function carriedBackend(options: CarriedOptions): CarriedBackend {
     otherThread: null,
 
     createQueue: async (request) => {
-      const carrierName = request.settings?.annotations?.[carrierAnnotation] ?? byDefault
-      const { queue, created } = await store.createQueue(withCarrier(request, carrierName))
+      const existing = await store.readQueue({ queue: request.queue }).catch(() => undefined)
+      const { queue, created } = await store.createQueue(withCarrier(request, existing, byDefault))
       await parts.ensure(request.queue)
       return { queue: withoutCarrier(queue), created }
     },
@@ -180,17 +188,22 @@ export function carriedBackend(options: CarriedOptions): CarriedBackend {
     check: async () => {
       await Promise.all([store.check(), ...[...carriers.values()].map((one) => one.check())])
     },
-    close: async () => {
-      await arrivals.close()
-      await parts.stop()
-      await Promise.all([...carriers.values()].map((carrier) => carrier.close()))
-      await store.close()
-    },
+    close: () => (closed ??= closeAll()),
     whenRelayed: () => parts.flushAll(),
   }
 }
 
-function withCarrier(request: CreateQueue, carrierName: string | undefined): CreateQueue {
+function withCarrier(
+  request: CreateQueue,
+  existing: QueueRecord | undefined,
+  byDefault: string | undefined,
+): CreateQueue {
+  const given = request.settings?.annotations
+  // An existing queue stays where it is, and is compared by what was given.
+  const carrierName =
+    existing === undefined
+      ? (given?.[carrierAnnotation] ?? byDefault)
+      : given && existing.settings.annotations[carrierAnnotation]
   if (carrierName === undefined) return request
   const annotations = { ...request.settings?.annotations, [carrierAnnotation]: carrierName }
   return { ...request, settings: { ...request.settings, annotations } }
@@ -263,6 +276,8 @@ class Parts {
   readonly tally: Tally
   readonly #options: PartsOptions
   readonly #relays = new Map<string, Relay>()
+  /** The latest send to each FIFO queue. */
+  readonly #sends = new Map<string, Promise<unknown>>()
 
   constructor(options: PartsOptions) {
     const { store, carried, carriers, ports } = options
@@ -382,8 +397,23 @@ class Parts {
     await Promise.all([...this.#relays.values()].map((relay) => relay.stop()))
   }
 
+  /** Sends to a FIFO queue follow each other, and what waits in the store goes first. */
+  send(queue: CarriedQueue, request: Send): Promise<readonly SendResult[]> {
+    if (queue.record.settings.type === 'standard') return this.#send(queue, request)
+    const before = this.#sends.get(queue.name) ?? Promise.resolve()
+    const sending = before.then(async () => {
+      await this.flush(queue)
+      return await this.#send(queue, request)
+    })
+    this.#sends.set(
+      queue.name,
+      sending.catch(() => undefined),
+    )
+    return sending
+  }
+
   /** Plain messages go to the carrier at once. What it cannot do waits in the store. */
-  async send(queue: CarriedQueue, request: Send): Promise<readonly SendResult[]> {
+  async #send(queue: CarriedQueue, request: Send): Promise<readonly SendResult[]> {
     const { store, ports } = this.#options
     const { settings } = queue.record
     const { capabilities } = queue.carrier

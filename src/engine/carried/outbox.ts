@@ -15,6 +15,7 @@ import { decodeDetails } from '../jobs/job-details.ts'
 import { bucketsOf, carrierBucket, inBucket, keysOf } from '../messages/buckets.ts'
 import type { ContentRow } from '../messages/content-row.ts'
 import { endDueForReceive } from '../messages/elapsed-time.ts'
+import { expiryOf } from '../messages/expiry.ts'
 import { type Gate, gateOf } from '../messages/gates.ts'
 import { groupChanged } from '../messages/groups.ts'
 import { isSetAside, stop } from '../messages/leasing.ts'
@@ -198,6 +199,8 @@ function* lasting(
   rows: readonly ContentRow[],
 ): Steps<readonly ContentRow[]> {
   return yield* filtered(rows, function* (row) {
+    // What was received too often is dead-lettered when it arrives.
+    if (expiryOf(queue, row, row.job !== null) > tx.now) return true
     return !(yield* isSetAside(tx, queue, row))
   })
 }

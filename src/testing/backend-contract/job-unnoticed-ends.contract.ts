@@ -55,26 +55,28 @@ function describeLapses(suite: ContractSuite): void {
     assert.equal(deadLetter?.at, finishedAt)
   })
 
-  suite.test('is counted as a dead letter from then on, with its age', async (scene) => {
-    const dead = await scene.queueWithDeadLetters('q', 100, { visibilityMs: leaseMs })
-    await enqueue(scene, { maxAttempts: 2 })
-    await scene.receiveOne('q')
-    await lapsedForGood(scene)
-    await lapsedForGood(scene)
-    assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
-    assert.equal((await scene.statistics('q')).totals.deadLettered, 2)
-    assert.deepEqual(await scene.counts(dead), { ready: 2, leased: 0, delayed: 0 })
-    const before = await scene.statistics(dead)
-    assert.equal(before.oldestReadyAgeMs, 2 * (leaseMs + second))
-    await scene.sweep()
-    assert.deepEqual(await scene.statistics(dead), before)
-    assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
-    assert.equal((await scene.statistics('q')).totals.deadLettered, 2)
-    // There it is not a job, and a receiver may lose its lease.
-    await scene.receiveOne(dead)
-    await scene.advance(minute)
-    assert.deepEqual(await scene.counts(dead), { ready: 2, leased: 0, delayed: 0 })
-  })
+  suite
+    .needing('exactFigures')
+    .test('is counted as a dead letter from then on, with its age', async (scene) => {
+      const dead = await scene.queueWithDeadLetters('q', 100, { visibilityMs: leaseMs })
+      await enqueue(scene, { maxAttempts: 2 })
+      await scene.receiveOne('q')
+      await lapsedForGood(scene)
+      await lapsedForGood(scene)
+      assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
+      assert.equal((await scene.statistics('q')).totals.deadLettered, 2)
+      assert.deepEqual(await scene.counts(dead), { ready: 2, leased: 0, delayed: 0 })
+      const before = await scene.statistics(dead)
+      assert.equal(before.oldestReadyAgeMs, 2 * (leaseMs + second))
+      await scene.sweep()
+      assert.deepEqual(await scene.statistics(dead), before)
+      assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
+      assert.equal((await scene.statistics('q')).totals.deadLettered, 2)
+      // There it is not a job, and a receiver may lose its lease.
+      await scene.receiveOne(dead)
+      await scene.advance(minute)
+      assert.deepEqual(await scene.counts(dead), { ready: 2, leased: 0, delayed: 0 })
+    })
 
   suite.test('is counted nowhere when there is no place for dead letters', async (scene) => {
     await scene.queue('q', { visibilityMs: leaseMs })

@@ -50,10 +50,12 @@ function describeScopes(suite: ContractSuite): void {
         await sendBoth(scene)
         await lift(scene, scope, value)
         const deliveries = await scene.receive('q')
-        assert.deepEqual(
-          deliveries.map(({ body }) => body),
-          ['"meant"', '"meant"', '"meant"', '"other"'],
-        )
+        assert.deepEqual(scene.inOrder(deliveries.map(({ body }) => body)), [
+          '"meant"',
+          '"meant"',
+          '"meant"',
+          '"other"',
+        ])
         assert.ok(deliveries.every(({ receiveCount }) => receiveCount === 1))
       },
     )

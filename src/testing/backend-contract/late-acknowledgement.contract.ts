@@ -25,22 +25,24 @@ function describeLateAcknowledgement(suite: ContractSuite): void {
     },
   )
 
-  suite.test(
-    'where any lease will do, an old receipt acknowledges nothing while another lease is live',
-    async (scene) => {
-      const { receipt: old } = await leasedOne(scene)
-      await scene.advance(11 * second)
-      const { receipt: current } = await scene.receiveOne('q')
-      assert.deepEqual(await scene.acknowledge('q', old), { status: 'stale' })
-      const anyLease = { kind: 'acknowledge', anyLease: true } as const
-      const held = { status: 'stale', isHeld: true }
-      assert.deepEqual(await scene.settle('q', old, anyLease), held)
-      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 1, delayed: 0 })
-      assert.equal((await scene.acknowledge('q', current)).status, 'settled')
-      assert.deepEqual(await scene.settle('q', old, anyLease), { status: 'gone' })
-      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
-    },
-  )
+  suite
+    .needing('lateReceipts')
+    .test(
+      'where any lease will do, an old receipt acknowledges nothing while another lease is live',
+      async (scene) => {
+        const { receipt: old } = await leasedOne(scene)
+        await scene.advance(11 * second)
+        const { receipt: current } = await scene.receiveOne('q')
+        assert.deepEqual(await scene.acknowledge('q', old), { status: 'stale' })
+        const anyLease = { kind: 'acknowledge', anyLease: true } as const
+        const held = { status: 'stale', isHeld: true }
+        assert.deepEqual(await scene.settle('q', old, anyLease), held)
+        assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 1, delayed: 0 })
+        assert.equal((await scene.acknowledge('q', current)).status, 'settled')
+        assert.deepEqual(await scene.settle('q', old, anyLease), { status: 'gone' })
+        assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
+      },
+    )
 
   suite.test(
     'where any lease will do, an old receipt acknowledges once the later lease has ended',

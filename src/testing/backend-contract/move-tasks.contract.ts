@@ -58,7 +58,7 @@ function describeMoves(suite: ContractSuite): void {
     assert.deepEqual([ended.id, ended.status, ended.moved], [task.id, 'completed', 2])
   })
 
-  suite.test('with a destination all messages go there', async (scene) => {
+  suite.needing('ordered').test('with a destination all messages go there', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
     await scene.queue('elsewhere')
     await makeDeadLetters(scene, 'q', 'one', 'two')

@@ -129,6 +129,11 @@ export class Scene {
     return only(await this.backend.extend({ queue, leases: [{ receipt, visibilityMs }] }))
   }
 
+  /** Where standard queues keep no order, none is compared. */
+  inOrder(bodies: readonly string[]): readonly string[] {
+    return this.backend.capabilities.ordered ? bodies : bodies.toSorted()
+  }
+
   async settle(
     queue: string,
     receipt: string,
