@@ -315,7 +315,8 @@ export class PostgresDatabase implements Database {
     tx.committed()
     this.#vacuum.note(tx.deadRows)
     this.#waiting.recheck(tx.hasChangedQueues ? undefined : tx.queueChanges)
-    if (tx.concernsOthers && !hasNotified) this.#notifications.send(tx.queueChanges)
+    if (hasNotified) this.#notifications.committed()
+    else if (tx.concernsOthers) this.#notifications.send(tx.queueChanges)
   }
 
   #claimFor(request: Receive, queueId: number): Promise<readonly Delivery[]> {

@@ -1,8 +1,8 @@
 /**
  * Notifies other processes of queues that have changed, and receives their notifications. These are hints:
- * waiting receives also poll. Commits that notify wait for each other's disk. So a commit notifies only if
- * this process did not do so just before. Otherwise a statement does it soon after the commit, once for all
- * commits of a moment, and nothing waits for its disk.
+ * waiting receives also poll. Commits that notify wait for each other's disk. So after one that did, those of
+ * this process do not for as long as it took: that is longer where many processes notify. Then a statement
+ * does it soon after the commit, once for all commits of a moment, and nothing waits for its disk.
  */
 import type { Client } from 'pg'
 import type { Ports } from '../../../core/ports.ts'
@@ -11,9 +11,6 @@ import { quotedName } from './quoted-name.ts'
 
 /** Longer lists of queues do not fit: then none is named. */
 const payloadLengthMax = 7_000
-
-/** Least time between commits of this process that notify. */
-const commitsApartMs = 10
 
 /** The server evaluates the setting when the statement commits. */
 const notifyLater =
@@ -54,7 +51,10 @@ export class Notifications {
   /** Tells the notifications of this process from those of others. */
   readonly #sender: string
   #sending: Promise<void> | undefined
-  #committedMs = Number.NEGATIVE_INFINITY
+  /** When the latest commit that notifies was sent. */
+  #commitMs = 0
+  /** From when on another one may. */
+  #nextCommitMs = 0
   #client: Client | undefined
   #listening: Promise<void> | undefined
   #cancelReconnect: (() => void) | undefined
@@ -68,9 +68,15 @@ export class Notifications {
   /** What a commit tells the others that comes now. Undefined: send it after the commit. */
   ofCommit(changes: QueueChanges): Notification | undefined {
     const nowMs = this.#options.ports.clock.monotonic()
-    if (nowMs - this.#committedMs < commitsApartMs) return undefined
-    this.#committedMs = nowMs
+    if (nowMs < this.#nextCommitMs) return undefined
+    this.#commitMs = nowMs
     return [this.#options.channel, notificationOf(this.#sender, changes)]
+  }
+
+  /** A commit that notifies has ended. */
+  committed(): void {
+    const nowMs = this.#options.ports.clock.monotonic()
+    this.#nextCommitMs = nowMs + (nowMs - this.#commitMs)
   }
 
   /** Tells the others soon. */
