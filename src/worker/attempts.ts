@@ -261,6 +261,7 @@ export class Attempts {
   /** Settles an attempt by itself. */
   settle(attempt: Attempt, decision: Decision): Promise<SettleResult> {
     const { source, trace } = attempt
+    attempt.lease.isSettling = true
     const settlement = this.settlementOf(attempt, decision)
     const write = (): Promise<SettleResult> =>
       this.#setup.settler.settle(source.setup.name, settlement, () => this.isWorthwhile(attempt))

@@ -114,6 +114,7 @@ export class JobRunner {
   }
 
   #release({ source, delivery: { receipt }, lease }: Claimed): Promise<void> {
+    lease.isSettling = true
     const settlement: Settlement = { receipt, outcome: { kind: 'release' } }
     const end = (): void => this.#ended(lease)
     // If that fails, the lease expires. The message is delivered again, and the attempt counts.

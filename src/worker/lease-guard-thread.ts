@@ -10,8 +10,8 @@ import { LeaseTable, monotonicMs } from './lease-table.ts'
 /** The event loop renews long before only this part of a lease is left. */
 const lastPart = 1 / 3
 
-/** Unless blocked, the event loop starts or releases a waiting lease sooner than this. */
-const waitMsMax = 50
+/** Unless blocked, the event loop starts or releases a waiting lease sooner than this, also after a slow claim. */
+const waitMsMax = 100
 
 /** The longest time between two checks of the table. */
 const lookMsMax = 50
@@ -83,7 +83,8 @@ function taken(queue: string, slots: readonly number[]): TakenLeases {
   const entries = slots.flatMap((slot) => {
     const entry = table.read(slot)
     if (entry === undefined || !table.release(slot)) return []
-    if (table.read(slot)?.version === entry.version) return [{ slot, receipt: entry.receipt }]
+    // The event loop may have dropped it since; it leaves the release to this thread.
+    if (table.version(slot) === entry.version) return [{ slot, receipt: entry.receipt }]
     // The event loop has put another lease here in the meantime.
     table.keepWaiting(slot)
     return []

@@ -125,6 +125,20 @@ describe('a lease that is kept', () => {
     )
   })
 
+  test('is renewed, but not checked, while its end is on the way to the store', async () => {
+    const { hold, ports, extended, looked, backend } = await openKeeper()
+    const held = await hold()
+    held.isSettling = true
+    await ports.clock.advance(9_999)
+    assert.equal(looked.length, 0)
+    await ports.clock.advance(1)
+    assert.equal(extended.length, 1)
+    const settlements = [{ receipt: held.receipt, outcome: { kind: 'acknowledge' } }] as const
+    await backend.settle({ queue, settlements })
+    await ports.clock.advance(5_000)
+    assert.equal(held.loss, undefined)
+  })
+
   test('ends after twelve hours, and is used to the last of them', async () => {
     const hours = 3_600_000
     const { hold, ports, extended, backend } = await openKeeper(5 * hours)

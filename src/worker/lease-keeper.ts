@@ -40,6 +40,8 @@ export interface HeldLease extends ClaimedLease {
   expiresAtMs: number
   slot: number
   loss: LeaseLoss | undefined
+  /** Whether its end is on the way to the store: then only the settlement finds out whether it was lost. */
+  isSettling: boolean
   /** Called once, when the lease is lost while its handler runs. */
   onLost: ((loss: LeaseLoss) => void) | undefined
 }
@@ -84,6 +86,7 @@ export class LeaseKeeper {
       expiresAtMs: claimedMs + visibilityMs,
       slot: this.#setup.guard?.hold({ queue, receipt, visibilityMs, elapsedMs, isWaiting }) ?? -1,
       loss: undefined,
+      isSettling: false,
       onLost: undefined,
     }
     this.#held.add(held)
@@ -173,7 +176,7 @@ export class LeaseKeeper {
   async #keep(queue: string, held: readonly HeldLease[], nowMs: number): Promise<void> {
     this.#checking.add(queue)
     const due = held.filter((lease) => isDue(lease, nowMs))
-    const others = held.filter((lease) => !isDue(lease, nowMs))
+    const others = held.filter((lease) => !lease.isSettling && !isDue(lease, nowMs))
     const { max } = limits.messagesPerCall
     try {
       await Promise.all([
@@ -210,7 +213,7 @@ export class LeaseKeeper {
     if (held.length === 0) return
     const receipts = held.map(({ receipt }) => receipt)
     const states: readonly LeaseState[] = await this.#setup.backend.leaseStates({ queue, receipts })
-    const lost = held.filter((_, index) => states[index] !== 'live')
+    const lost = held.filter((lease, index) => states[index] !== 'live' && !lease.isSettling)
     await Promise.all(lost.map((lease) => this.#lost(lease)))
   }
 

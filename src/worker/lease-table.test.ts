@@ -39,6 +39,18 @@ describe('a table of leases', () => {
     assert.equal(reader.read(0)?.receipt, 'short')
   })
 
+  test('keeps the version of an entry that was dropped, until the place is used again', () => {
+    const { writer, reader } = views()
+    writer.write(0, { ...lease, isWaiting: true })
+    const { version } = reader.read(0) ?? assert.fail()
+    assert.equal(reader.release(0), true)
+    assert.equal(writer.start(0), false)
+    writer.clear(0)
+    assert.equal(reader.version(0), version)
+    writer.write(0, lease)
+    assert.notEqual(reader.version(0), version)
+  })
+
   test('takes a receipt of 992 bytes, and refuses a longer one', () => {
     const { writer, reader } = views()
     assert.equal(writer.write(0, { ...lease, receipt: 'x'.repeat(992) }), true)

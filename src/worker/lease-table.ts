@@ -108,6 +108,11 @@ export class LeaseTable {
     return this.#floats[(at >> 1) + 2] ?? 0
   }
 
+  /** Rises when another lease is put into the slot. */
+  version(slot: number): number {
+    return Atomics.load(this.#ints, intAt(slot))
+  }
+
   /** Index of the queue's name. */
   queue(slot: number): number {
     return this.#ints[intAt(slot) + 2] ?? 0

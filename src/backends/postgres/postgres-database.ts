@@ -33,8 +33,7 @@ import { quotedName } from './driver/quoted-name.ts'
 import { SequenceBlock } from './driver/sequence-block.ts'
 import { StatementTexts } from './driver/statement-texts.ts'
 import { StoreHead } from './driver/store-head.ts'
-import type { PostgresTransaction } from './driver/transaction.ts'
-import { Transactions } from './driver/transactions.ts'
+import { type Committed, Transactions } from './driver/transactions.ts'
 import { Vacuum } from './driver/vacuum.ts'
 import { PostgresView, type StoreFacts } from './driver/view.ts'
 import { type Waiting, WaitingReceives } from './waiting-receives.ts'
@@ -133,6 +132,7 @@ export class PostgresDatabase implements Database {
       head,
       facts,
       connected: (run) => this.#tracked(this.#connected(run)),
+      notificationOf: (changes) => this.#notifications.ofCommit(changes),
     })
     const all = writeKinds.map((kind, index) => {
       const series = new CommitSeries(firstSeries + index, (firstSeries + index) % slots)
@@ -311,11 +311,12 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  #committed(tx: PostgresTransaction): void {
+  #committed({ tx, hasNotified }: Committed): void {
     tx.committed()
     this.#vacuum.note(tx.deadRows)
     this.#waiting.recheck(tx.hasChangedQueues ? undefined : tx.queueChanges)
-    if (tx.concernsOthers) this.#notifications.send(tx.queueChanges)
+    if (hasNotified) this.#notifications.committed()
+    else if (tx.concernsOthers) this.#notifications.send(tx.queueChanges)
   }
 
   #claimFor(request: Receive, queueId: number): Promise<readonly Delivery[]> {

@@ -17,13 +17,13 @@ const keptMs = 86_400_000
 /**
  * Fails if there is no mark, or if its version is another one. Values: number, version, number, time, series.
  */
-export const markSql = `marked AS (
+export const markingSql = `marked AS (
     UPDATE commit_mark SET
       number = CASE WHEN number < CAST(? AS BIGINT) AND version = ? THEN CAST(? AS BIGINT) END, at = ?
     WHERE series = ?
     RETURNING 1
   )
-  SELECT 1 / count(*) FROM marked`
+  SELECT 1 / count(*)`
 
 interface CommitMarks {
   readonly create: Statement
@@ -40,7 +40,7 @@ export const commitMarks: CommitMarks = {
     INSERT INTO commit_mark (series, number, version, at)
     SELECT CAST(? AS BIGINT), 0, queues_version, CAST(? AS BIGINT) FROM store FOR SHARE
     ON CONFLICT (series) DO UPDATE SET version = excluded.version`),
-  write: change(`WITH ${markSql}`),
+  write: change(`WITH ${markingSql} FROM marked`),
   raiseVersions: change('UPDATE commit_mark SET version = version + 1'),
   settle: query<{ number: number }>(`
     UPDATE commit_mark SET number = CASE WHEN number < ? THEN CAST(? AS BIGINT) + 1 ELSE number END

@@ -236,7 +236,12 @@ export class Connections {
 
   /** Runs one text on any connection. */
   async query(text: string, values: readonly unknown[] = []): Promise<void> {
-    await this.#pool.query({ text, values: [...values] })
+    const connection = await this.connect()
+    try {
+      await connection.query(text, values)
+    } finally {
+      connection.release()
+    }
   }
 
   async close(): Promise<void> {

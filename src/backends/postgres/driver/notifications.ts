@@ -1,7 +1,8 @@
 /**
  * Notifies other processes of queues that have changed, and receives their notifications. These are hints:
- * waiting receives also poll. A notification is sent after the commit, and those of a moment share one,
- * because commits that notify wait for each other.
+ * waiting receives also poll. Commits that notify wait for each other's disk. So after one that did, those of
+ * this process do not for as long as it took: that is longer where many processes notify. Then a statement
+ * does it soon after the commit, once for all commits of a moment, and nothing waits for its disk.
  */
 import type { Client } from 'pg'
 import type { Ports } from '../../../core/ports.ts'
@@ -10,6 +11,10 @@ import { quotedName } from './quoted-name.ts'
 
 /** Longer lists of queues do not fit: then none is named. */
 const payloadLengthMax = 7_000
+
+/** The server evaluates the setting when the statement commits. */
+const notifyLater =
+  "SELECT set_config('synchronous_commit', 'off', true), pg_notify(CAST($1 AS TEXT), CAST($2 AS TEXT))"
 
 /** Pause before a lost connection is made again. */
 const reconnectMs = 1_000
@@ -31,6 +36,8 @@ export interface QueueChanges {
   readonly gained: ReadonlySet<string>
 }
 
+export type Notification = readonly [channel: string, payload: string]
+
 /** What is sent to tell that queues have changed. */
 export function notificationOf(sender: string, { queues, gained }: QueueChanges): string {
   const all = JSON.stringify([sender, [...queues], [...gained]])
@@ -44,6 +51,10 @@ export class Notifications {
   /** Tells the notifications of this process from those of others. */
   readonly #sender: string
   #sending: Promise<void> | undefined
+  /** When the latest commit that notifies was sent. */
+  #commitMs = 0
+  /** From when on another one may. */
+  #nextCommitMs = 0
   #client: Client | undefined
   #listening: Promise<void> | undefined
   #cancelReconnect: (() => void) | undefined
@@ -52,6 +63,20 @@ export class Notifications {
   constructor(options: NotificationsOptions) {
     this.#options = options
     this.#sender = options.ports.ids.next()
+  }
+
+  /** What a commit tells the others that comes now. Undefined: send it after the commit. */
+  ofCommit(changes: QueueChanges): Notification | undefined {
+    const nowMs = this.#options.ports.clock.monotonic()
+    if (nowMs < this.#nextCommitMs) return undefined
+    this.#commitMs = nowMs
+    return [this.#options.channel, notificationOf(this.#sender, changes)]
+  }
+
+  /** A commit that notifies has ended. */
+  committed(): void {
+    const nowMs = this.#options.ports.clock.monotonic()
+    this.#nextCommitMs = nowMs + (nowMs - this.#commitMs)
   }
 
   /** Tells the others soon. */
@@ -76,7 +101,7 @@ export class Notifications {
       this.#queues.clear()
       this.#gained.clear()
       // Others find out by their poll.
-      await connections.query('SELECT pg_notify($1, $2)', [channel, payload]).catch(() => undefined)
+      await connections.query(notifyLater, [channel, payload]).catch(() => undefined)
     }
     this.#sending = undefined
   }

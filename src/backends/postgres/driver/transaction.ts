@@ -7,7 +7,6 @@
 
 import type { AttemptLostListener } from '../../../core/lost-attempt.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
-import { snakeCase } from '../../../core/snake-case.ts'
 import type { Queue } from '../../../engine/queues/queue.ts'
 import {
   change,
@@ -25,32 +24,19 @@ import {
   type Transaction,
 } from '../../../engine/transaction.ts'
 import type { ClaimHorizon } from './claim-horizon.ts'
-import { type CommitMark, commitMarks, markSql } from './commit-mark.ts'
+import { type CommitMark, commitMarks } from './commit-mark.ts'
+import { addCounts, notify, storingAlone, storingAndNotifying } from './commit-statements.ts'
 import type { TransactionConnection } from './connections.ts'
 import { PostgresMessages } from './native-messages.ts'
-import type { QueueChanges } from './notifications.ts'
+import type { Notification, QueueChanges } from './notifications.ts'
 import { type Gathered, insertSql, insertValues, joined } from './plain-inserts.ts'
 import { QueueCache } from './queue-cache.ts'
 import { blockSize } from './sequence-block.ts'
 import type { Moment } from './store-head.ts'
 import { PostgresView, type StoreFacts } from './view.ts'
 
-const columns = countNames.map(snakeCase)
-
-const addCountsSql = `
-  INSERT INTO queue_count (queue, slot, ${columns.join(', ')})
-  VALUES (${['queue', 'slot', ...columns].map(() => 'CAST(? AS BIGINT)').join(', ')})
-  ON CONFLICT (queue, slot) DO UPDATE SET
-    ${columns.map((name) => `${name} = queue_count.${name} + excluded.${name}`).join(', ')}`
-
-/** Stores plain rows, counts them and commits. */
-const storeAlone = (kind: Gathered['kind']): Statement =>
-  change(`WITH stored AS (${insertSql[kind]}), counted AS (${addCountsSql}), ${markSql}`)
-
 const sql = {
   insert: { messages: change(insertSql.messages), jobs: change(insertSql.jobs) },
-  storeAlone: { messages: storeAlone('messages'), jobs: storeAlone('jobs') },
-  addCounts: change(addCountsSql),
   nextToken: query<{ next: number }>("SELECT nextval('@schema.lease_token') AS next"),
   nextGeneration: query<{ next: number }>("SELECT nextval('@schema.queue_generation') AS next"),
   nextBlock: query<{ next: number }>("SELECT nextval('@schema.message_sequence') AS next"),
@@ -258,7 +244,7 @@ export class PostgresTransaction extends PostgresView implements Transaction {
   }
 
   protected *addCounts(id: Queue['id'], values: readonly number[]): Steps<void> {
-    yield* this.run(sql.addCounts, id, this.place.slot, ...values)
+    yield* this.run(addCounts, id, this.place.slot, ...values)
   }
 
   gainedReady(queue: Queue): void {
@@ -330,20 +316,27 @@ export class PostgresTransaction extends PostgresView implements Transaction {
    * Sends what was gathered, and the commit. Resolves when it is committed, and returns false if it must run
    * again because the queues have changed. Rejects with the first failure; what became of a commit whose
    * connection was lost is not known.
+   *
+   * @param notification is delivered by the commit
    */
-  async commit(): Promise<boolean> {
+  async commit(notification?: Notification): Promise<boolean> {
     const { series, number } = this.place
     const mark = [number, this.#version, number, this.now, series] as const
     if (this.#writes === 0) return this.#endWithoutWrites()
-    const alone = this.#storedAlone()
+    const alone = this.#storedAlone(notification !== undefined)
     if (alone !== undefined) {
-      await this.connection.changes(alone.statement, [...alone.values, ...mark])
+      await this.connection.changes(alone.statement, [
+        ...alone.values,
+        ...mark,
+        ...(notification ?? []),
+      ])
       return true
     }
     this.sendGathered()
     if (this.#clock !== undefined) {
       runAtOnce(this.run(sql.writeClock, this.now, this.wallMs, ...this.#clock, this.now))
     }
+    if (notification !== undefined) runAtOnce(this.run(notify, ...notification))
     runAtOnce(this.run(commitMarks.write, ...mark))
     const committed = this.connection.commit()
     await Promise.all([...this.#sent, committed])
@@ -361,7 +354,7 @@ export class PostgresTransaction extends PostgresView implements Transaction {
   }
 
   /** What is sent, if all of it is one insert. */
-  #storedAlone(): { statement: Statement; values: readonly Value[] } | undefined {
+  #storedAlone(notifies: boolean): { statement: Statement; values: readonly Value[] } | undefined {
     const [rows, ...others] = this.#gathered
     if (rows === undefined || others.length > 0) return undefined
     if (this.#isBegun || this.#clock !== undefined || this.#counts.size !== 1) return undefined
@@ -370,7 +363,7 @@ export class PostgresTransaction extends PostgresView implements Transaction {
     const counted = countNames.map((name) => counts[name])
     const { slot } = this.place
     const values = [...insertValues(rows, this.now), rows.queue.id, slot, ...counted]
-    return { statement: sql.storeAlone[rows.kind], values }
+    return { statement: (notifies ? storingAndNotifying : storingAlone)[rows.kind], values }
   }
 
   async rollback(): Promise<void> {

@@ -6,6 +6,7 @@ import type { Ports } from '../../../core/ports.ts'
 import { type CommitMark, type CommitSeries, commitMarks, forgottenBefore } from './commit-mark.ts'
 import type { Connection } from './connections.ts'
 import { isOutdated, isUnreachable, Outdated, outcomeUnknown } from './faults.ts'
+import type { Notification, QueueChanges } from './notifications.ts'
 import type { Moment, StoreHead } from './store-head.ts'
 import { PostgresTransaction } from './transaction.ts'
 import type { StoreFacts } from './view.ts'
@@ -23,6 +24,14 @@ export interface TransactionsOptions {
   readonly facts: StoreFacts
   /** Runs a function on a connection of the store. */
   readonly connected: <T>(run: (connection: Connection) => Promise<T>) => Promise<T>
+  /** What a commit tells others. Undefined: they are notified after it. */
+  readonly notificationOf: (changes: QueueChanges) => Notification | undefined
+}
+
+export interface Committed {
+  readonly tx: PostgresTransaction
+  /** Whether others were notified by the commit. */
+  readonly hasNotified: boolean
 }
 
 export class Transactions {
@@ -33,11 +42,11 @@ export class Transactions {
   }
 
   /** Runs a function in a transaction, and returns that when it is committed. Throws `Outdated`. */
-  async transact(series: CommitSeries, run: Run): Promise<PostgresTransaction> {
+  async transact(series: CommitSeries, run: Run): Promise<Committed> {
     const { head, connected } = this.#options
     const committed = await connected((connection) => this.#try(connection, series, run))
-    if (committed?.hasChangedQueues !== false) head.outdated()
-    if (committed?.wroteClock) head.wroteClock(committed.now)
+    if (committed?.tx.hasChangedQueues !== false) head.outdated()
+    if (committed?.tx.wroteClock) head.wroteClock(committed.tx.now)
     if (committed !== undefined) return committed
     series.hasMark = false
     throw new Outdated('The queues have changed.')
@@ -61,7 +70,7 @@ export class Transactions {
     connection: Connection,
     series: CommitSeries,
     run: Run,
-  ): Promise<PostgresTransaction | undefined> {
+  ): Promise<Committed | undefined> {
     const { head, facts } = this.#options
     const known = head.known()
     const moment = known ?? (await head.read(connection))
@@ -80,7 +89,10 @@ export class Transactions {
       throw cause
     }
     try {
-      return (await this.#commit(connection, tx)) ? tx : undefined
+      const { notificationOf } = this.#options
+      const notification = tx.concernsOthers ? notificationOf(tx.queueChanges) : undefined
+      if (!(await this.#commit(connection, tx, notification))) return undefined
+      return { tx, hasNotified: notification !== undefined }
     } catch (error) {
       if (!isUnreachable(error) && (await this.#isOutdated(connection, known))) return undefined
       throw error
@@ -95,9 +107,13 @@ export class Transactions {
   }
 
   /** Resolves when the transaction is committed, or false if the queues have changed meanwhile. */
-  async #commit(connection: Connection, tx: PostgresTransaction): Promise<boolean> {
+  async #commit(
+    connection: Connection,
+    tx: PostgresTransaction,
+    notification: Notification | undefined,
+  ): Promise<boolean> {
     try {
-      return await tx.commit()
+      return await tx.commit(notification)
     } catch (error) {
       const cause = tx.failure ?? error
       if (isOutdated(cause)) return false
