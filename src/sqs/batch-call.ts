@@ -12,16 +12,16 @@ export const entriesPerCall = 10
 export const bytesPerCall: number = limits.messageBytesMax.max
 
 export interface BatchAnswer<Done> {
-  readonly Successful?: readonly (Done & { readonly Id?: string })[]
-  readonly Failed?: readonly FailedEntry[]
+  readonly Successful?: readonly (Done & { readonly Id?: string | undefined })[] | undefined
+  readonly Failed?: readonly FailedEntry[] | undefined
 }
 
 export interface FailedEntry {
-  readonly Id?: string
-  readonly Code?: string
-  readonly Message?: string
+  readonly Id?: string | undefined
+  readonly Code?: string | undefined
+  readonly Message?: string | undefined
   /** Whether the same entry would fail again. */
-  readonly SenderFault?: boolean
+  readonly SenderFault?: boolean | undefined
 }
 
 /** What became of an entry: done, refused by SQS, or part of a call that failed. */

@@ -19,8 +19,8 @@ interface SqsAttribute {
 }
 
 export interface SentEntry {
-  readonly MessageId?: string
-  readonly SequenceNumber?: string
+  readonly MessageId?: string | undefined
+  readonly SequenceNumber?: string | undefined
 }
 
 /** What of a message SQS sends. */
