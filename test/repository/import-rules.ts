@@ -48,7 +48,7 @@ export const importRules: readonly ImportRule[] = [
     part: 'backends/carriers/sqs',
     parts: ['core', 'sqs'],
     types: ['backends', 'backends/carriers'],
-    outside: ['node:', '@aws-sdk/client-sqs'],
+    outside: ['@aws-sdk/client-sqs'],
   },
   { part: 'templates', parts: ['core', 'contracts', 'sqs'], outside: ['node:', 'yaml'] },
   { part: 'producer', parts: ['core', 'observability', 'contracts', 'backends'], outside: [] },

@@ -1,6 +1,4 @@
 /** Calls of SQS by the AWS SDK, with errors of Millrace. */
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
 import type {
   ChangeMessageVisibilityBatchCommandOutput,
   CreateQueueCommandOutput,
@@ -104,16 +102,13 @@ export function isSqsClient(given: AnySqsClient | SqsClientSettings): given is A
   return 'send' in given && typeof given.send === 'function'
 }
 
-function openClient(sdk: Sdk, settings: SqsClientSettings): InstanceType<Sdk['SQSClient']> {
-  const client = new sdk.SQSClient(settings)
-  // Every long poll keeps a connection busy. With the SDK's 50, sends would wait for the polls of many queues.
-  const agents = { keepAlive: true, maxSockets: 1_000 }
-  const handler = client.config.requestHandler as unknown as ConfigurableHandler
-  handler.updateHttpClientConfig?.('httpAgent', new HttpAgent(agents))
-  handler.updateHttpClientConfig?.('httpsAgent', new HttpsAgent(agents))
-  return client
-}
+/** Every long poll keeps a connection busy. With the SDK's 50, sends would wait for the polls of many queues. */
+const agent = { maxSockets: 1_000 }
 
-interface ConfigurableHandler {
-  updateHttpClientConfig?(key: string, value: unknown): void
+function openClient(sdk: Sdk, settings: SqsClientSettings): InstanceType<Sdk['SQSClient']> {
+  const requestHandler = { httpAgent: agent, httpsAgent: agent }
+  const client = new sdk.SQSClient({ ...settings, requestHandler })
+  // Versions before 2024 take no settings here, and get on with the limit of the SDK.
+  const isUsable = typeof client.config.requestHandler.handle === 'function'
+  return isUsable ? client : new sdk.SQSClient(settings)
 }
