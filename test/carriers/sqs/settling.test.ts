@@ -39,7 +39,7 @@ describe.each(sqsServers)('messages leased from $name', (kind) => {
     const carrier = await scene.open({ url: scene.watch.url })
     const queue = await newQueue(carrier)
     await sendBodies(carrier, queue, bodies(12))
-    const all = await receiveAll(carrier, queue, 12, { visibilityMs: 5_000 })
+    const all = await receiveAll(carrier, queue, 12)
     scene.watch.reset()
     const leases = all.map(({ handle }) => ({ handle, visibilityMs: 600_000 }))
     const extended = await carrier.extend({ queue, leases })
@@ -64,12 +64,12 @@ describe.each(sqsServers)('messages leased from $name', (kind) => {
       queue,
       messages: [
         { handle: now.handle, delayMs: 0 },
-        { handle: later.handle, delayMs: 2_000, error: 'it failed' },
+        { handle: later.handle, delayMs: 60_000, error: 'it failed' },
       ],
     })
     assert.deepEqual(back, [true, true])
     assert.equal((await receiveOne(carrier, queue)).id, now.id)
-    assert.equal((await receiveOne(carrier, queue)).id, later.id)
+    assert.deepEqual(await receiveFrom(carrier, queue, { waitMs: 0 }), [])
   })
 
   test('cannot be given back for longer than SQS allows', async () => {
@@ -113,7 +113,8 @@ describe.each(sqsServers)('messages leased from $name', (kind) => {
     assert.deepEqual(await carrier.remove({ queue, messages: [second] }), [true])
   })
 
-  test('of a group of a FIFO queue keep their order when they are given back', async () => {
+  test('of a group of a FIFO queue keep their order when they are given back', async ({ skip }) => {
+    skip(kind.lacks.groupsAtOnce !== undefined, kind.lacks.groupsAtOnce)
     const carrier = await scene.open()
     const queue = await newFifoQueue(carrier)
     const messages = bodies(3).map((body) =>

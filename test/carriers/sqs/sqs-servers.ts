@@ -7,6 +7,7 @@ export interface Lacks {
   readonly countsOfLeased?: string
   readonly deadLetterSources?: string
   readonly fifoExpiry?: string
+  readonly groupsAtOnce?: string
   readonly handleChecks?: string
   readonly plainJobs?: string
   readonly receiveAttempts?: string
@@ -34,6 +35,7 @@ const fauxqs: SqsServer = {
     fifoExpiry: 'It deletes messages of FIFO queues by handles whose lease has ended.',
     handleChecks: 'It returns success for what is not a handle.',
     deadLetterSources: 'It does not return DeadLetterQueueSourceArn.',
+    groupsAtOnce: 'It returns one message of a group at a time.',
     receiveAttempts: 'It ignores ReceiveRequestAttemptId.',
     tenants: 'It drops MessageGroupId on standard queues.',
     traceHeaders: 'It drops AWSTraceHeader of batches.',
