@@ -21,7 +21,7 @@ export interface QueueScene {
 }
 
 interface Outgoing extends OutgoingEntry {
-  /** Of the call that sends it: in these groups a message failed, which the later ones must not overtake. */
+  /** Of the call that sends it: in these groups a message failed, and later messages wait for it. */
   readonly failures: Map<string, Sending>
 }
 

@@ -1,5 +1,5 @@
 /**
- * Receives messages of one queue. A call that a receiver no longer waits for goes on, because cutting it off
+ * Receives messages of one queue. A call that a receiver no longer waits for continues, because cutting it off
  * could lease messages that then wait for the end of their visibility timeout. The next receive takes it over.
  * If there is none, its messages are returned to the queue.
  */

@@ -38,7 +38,7 @@ export class QueueUrls {
     }
   }
 
-  /** Undefined if SQS has no such queue. */
+  /** Undefined if the queue does not exist at SQS. */
   async find(queue: string): Promise<string | undefined> {
     try {
       return await this.#fetch(queue)
