@@ -3,38 +3,12 @@
  * install it; all others do not need it.
  */
 import { MillraceError } from '../core/millrace-error.ts'
+import type { BatchAnswer } from '../sqs/batch-call.ts'
+import type { SentEntry, SqsEntry } from '../sqs/send-entry.ts'
 
 /** An `SQSClient` of `@aws-sdk/client-sqs`. */
 export interface SqsClient {
   send(command: never): Promise<unknown>
-}
-
-export interface SqsEntry {
-  readonly MessageBody: string
-  readonly DelaySeconds?: number
-  readonly MessageGroupId?: string
-  readonly MessageDeduplicationId?: string
-  readonly MessageAttributes?: Readonly<
-    Record<string, { DataType: string; StringValue?: string; BinaryValue?: Uint8Array }>
-  >
-}
-
-export interface SentEntry {
-  readonly MessageId?: string
-  readonly SequenceNumber?: string
-}
-
-export interface BatchAnswer {
-  readonly Successful?: readonly (SentEntry & { readonly Id?: string })[]
-  readonly Failed?: readonly FailedEntry[]
-}
-
-export interface FailedEntry {
-  readonly Id?: string
-  readonly Code?: string
-  readonly Message?: string
-  /** Whether the same entry would fail again. */
-  readonly SenderFault?: boolean
 }
 
 /** The three calls that a sender makes. */
@@ -43,7 +17,7 @@ export interface SqsCalls {
   sendBatch(
     url: string,
     entries: readonly (SqsEntry & { readonly Id: string })[],
-  ): Promise<BatchAnswer>
+  ): Promise<BatchAnswer<SentEntry>>
   queueUrl(name: string): Promise<string | undefined>
   close(): void
 }
@@ -61,9 +35,9 @@ export async function loadSqs(client: SqsClient | undefined): Promise<SqsCalls> 
     send: async (QueueUrl, entry) =>
       used.send(new sdk.SendMessageCommand({ QueueUrl, ...entry })) as Promise<SentEntry>,
     sendBatch: async (QueueUrl, entries) =>
-      used.send(
-        new sdk.SendMessageBatchCommand({ QueueUrl, Entries: [...entries] }),
-      ) as Promise<BatchAnswer>,
+      used.send(new sdk.SendMessageBatchCommand({ QueueUrl, Entries: [...entries] })) as Promise<
+        BatchAnswer<SentEntry>
+      >,
     queueUrl: async (QueueName) =>
       (await used.send(new sdk.GetQueueUrlCommand({ QueueName }))).QueueUrl,
     close: () => own?.destroy(),

@@ -6,7 +6,7 @@ import { isLongDelay, messageBytes, refuseMessage } from '../core/check-message.
 import { formatDuration } from '../core/durations.ts'
 import { isoTime } from '../core/iso-time.ts'
 import { limits } from '../core/limits.ts'
-import type { MessageAttribute, NewMessage } from '../core/message.ts'
+import type { NewMessage } from '../core/message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { systemPorts } from '../core/ports.ts'
 import { renameFields } from '../core/rename-fields.ts'
@@ -15,7 +15,7 @@ import { createJobProducer } from '../jobs/job-producer.ts'
 import { createProducer, type UntypedProducer } from '../producer/queue-producer.ts'
 import { type AnySendOptions, callerNames } from '../producer/send-options.ts'
 import { sentJobAttributes, textAttribute } from '../sqs/job-attributes.ts'
-import type { SqsEntry } from './sqs-client.ts'
+import { type SqsEntry, sendEntryOf } from '../sqs/send-entry.ts'
 
 export interface CheckedEntry {
   readonly entry: SqsEntry
@@ -89,7 +89,7 @@ export class EntryMaker {
     const attributes = { ...message.attributes, ...reserved }
     const hasAttributes = Object.keys(attributes).length > 0
     const sent = hasAttributes ? { ...message, attributes } : message
-    return { entry: entryOf(sent), bytes: messageBytes(sent) }
+    return { entry: sendEntryOf(sent), bytes: messageBytes(sent) }
   }
 }
 
@@ -111,34 +111,4 @@ function refuseLongDelay(
 /** The producers only encode and check here. */
 function notHere(): never {
   throw new MillraceError('unsupported')
-}
-
-function entryOf({
-  body,
-  delayMs: delay,
-  group,
-  deduplicationId,
-  attributes,
-}: NewMessage): SqsEntry {
-  return {
-    MessageBody: body,
-    ...(delay !== undefined && { DelaySeconds: Math.ceil(delay / 1_000) }),
-    ...(group !== undefined && { MessageGroupId: group }),
-    ...(deduplicationId !== undefined && { MessageDeduplicationId: deduplicationId }),
-    ...(attributes !== undefined && {
-      MessageAttributes: Object.fromEntries(
-        Object.entries(attributes).map(([name, attribute]) => [name, attributeOf(attribute)]),
-      ),
-    }),
-  }
-}
-
-function attributeOf({ type, value }: MessageAttribute): {
-  DataType: string
-  StringValue?: string
-  BinaryValue?: Uint8Array
-} {
-  return typeof value === 'string'
-    ? { DataType: type, StringValue: value }
-    : { DataType: type, BinaryValue: value }
 }

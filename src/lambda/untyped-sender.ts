@@ -9,7 +9,8 @@ import { refuseUnknownOptions } from '../core/options.ts'
 import { systemPorts } from '../core/ports.ts'
 import { allOrThrow } from '../producer/all-or-throw.ts'
 import type { AnySendOptions } from '../producer/send-options.ts'
-import { reasonOf, sendBatches, sentOf } from './send-batches.ts'
+import { sdkReasonOf } from '../sqs/sdk-error.ts'
+import { sendBatches, sentOf } from './send-batches.ts'
 import { loadSqs, type SqsCalls } from './sqs-client.ts'
 import { type CheckedEntry, EntryMaker } from './sqs-entry.ts'
 import {
@@ -133,7 +134,7 @@ export class UntypedSender {
   async #ask(key: string, name: string): Promise<string> {
     const { queueUrl } = await this.#sqs()
     const url = await queueUrl(name).catch((cause: unknown) => {
-      if (reasonOf(cause).code !== 'QueueDoesNotExist') {
+      if (sdkReasonOf(cause).code !== 'QueueDoesNotExist') {
         throw sendFailed(`The URL of '${key}' could not be read`, cause)
       }
       return undefined
@@ -145,6 +146,6 @@ export class UntypedSender {
 }
 
 function sendFailed(what: string, cause: unknown): MillraceError {
-  const { code, reason } = reasonOf(cause)
+  const { code, reason } = sdkReasonOf(cause)
   return new MillraceError('send_failed', { message: `${what}: ${code}: ${reason}`, cause })
 }

@@ -245,10 +245,27 @@ export function attributesOfQueue(record: QueueRecord, home: QueuePlace): QueueA
 
 function fifoAttributes(settings: QueueSettings): QueueAttributes {
   return {
+    ...fifoSettings(settings),
+    [throughput]: settings.annotations[throughput] ?? 'perQueue',
+  }
+}
+
+function fifoSettings(settings: QueueSettings): QueueAttributes {
+  return {
     FifoQueue: 'true',
     ContentBasedDeduplication: String(settings.deduplicateByContent),
     DeduplicationScope: settings.deduplicationScope === 'queue' ? 'queue' : 'messageGroup',
-    [throughput]: settings.annotations[throughput] ?? 'perQueue',
+  }
+}
+
+/** The attributes with which a queue of an app is created at SQS, without its dead letters. */
+export function settableAttributes(settings: QueueSettings): QueueAttributes {
+  return {
+    VisibilityTimeout: seconds(settings.visibilityMs),
+    DelaySeconds: seconds(settings.delayMs),
+    MessageRetentionPeriod: seconds(settings.retentionMs),
+    ReceiveMessageWaitTimeSeconds: seconds(settings.receiveWaitMs),
+    ...(settings.type === 'fifo' && fifoSettings(settings)),
   }
 }
 

@@ -79,10 +79,12 @@ function targetFrom(
 }
 
 export function formatRedrivePolicy(target: DeadLetterTarget, home: QueuePlace): string {
-  return JSON.stringify({
-    [targetMember]: formatArn(addressOf(target.queue, home)),
-    [countMember]: target.maxReceives,
-  })
+  return redrivePolicyText(formatArn(addressOf(target.queue, home)), target.maxReceives)
+}
+
+/** @param arn of the dead-letter queue */
+export function redrivePolicyText(arn: string, maxReceives: number): string {
+  return JSON.stringify({ [targetMember]: arn, [countMember]: maxReceives })
 }
 
 const permissions = ['allowAll', 'denyAll', 'byQueue'] as const

@@ -291,7 +291,7 @@ describe('the package', () => {
     assert.equal(stdout.trim(), manifest.version)
   })
 
-  test.each(['millrace', 'millrace/postgres', 'millrace/server'])(
+  test.each(['millrace', 'millrace/postgres', 'millrace/server', 'millrace/sqs'])(
     'says in %s which Node it needs',
     async (name) => {
       const code = `await import('${name}').catch(({ code, message }) => console.log(code, message))`

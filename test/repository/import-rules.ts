@@ -40,8 +40,16 @@ export const importRules: readonly ImportRule[] = [
   { part: 'engine', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'backends/sqlite', parts: ['core', 'backends', 'engine'], outside: ['node:'] },
   { part: 'backends/postgres', parts: ['core', 'backends', 'engine'], outside: ['pg'] },
+  // The port of carriers, which has only types.
+  { part: 'backends/carriers', parts: [], types: ['core', 'backends'], outside: [] },
   { part: 'sealing', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'sqs', parts: ['core', 'backends'], outside: ['node:'] },
+  {
+    part: 'backends/carriers/sqs',
+    parts: ['core', 'sqs'],
+    types: ['backends', 'backends/carriers'],
+    outside: ['@aws-sdk/client-sqs'],
+  },
   { part: 'templates', parts: ['core', 'contracts', 'sqs'], outside: ['node:', 'yaml'] },
   { part: 'producer', parts: ['core', 'observability', 'contracts', 'backends'], outside: [] },
   {
@@ -209,6 +217,12 @@ export const importRules: readonly ImportRule[] = [
     part: 'postgres.ts',
     parts: ['app', 'backends/postgres'],
     types: ['backends'],
+    outside: [],
+  },
+  {
+    part: 'sqs.ts',
+    parts: ['app', 'backends/carriers/sqs'],
+    types: ['backends/carriers'],
     outside: [],
   },
   {

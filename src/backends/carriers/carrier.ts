@@ -4,6 +4,7 @@
  */
 import type { MessageAttribute, MessageState } from '../../core/message.ts'
 import type { MillraceError } from '../../core/millrace-error.ts'
+import type { Timers } from '../../core/ports.ts'
 import type { QueueSettings } from '../../core/queue-settings.ts'
 import type { CarriedLevels, OutgoingJob } from '../carried-store.ts'
 import type { DeadLetterOrigin, Page, PeekedMessage, QueueName } from '../stored-message.ts'
@@ -24,6 +25,7 @@ export interface CarrierOpening {
   readonly onNotice: (text: string) => void
   /** Milliseconds since 1970. */
   readonly now: () => number
+  readonly timers: Timers
 }
 
 /** What a carrier can do, as data. */
@@ -53,6 +55,7 @@ export interface Carrier {
   purge(request: QueueName): Promise<void>
   levels(request: QueueName): Promise<CarriedLevels>
 
+  /** Rejects only if no message was sent, for a reason that concerns none of them. */
   send(request: CarrierSend): Promise<readonly CarrierSent[]>
   /** Waits up to `waitMs` for the first message. An aborted receive takes nothing. */
   receive(request: CarrierReceive): Promise<readonly CarrierDelivery[]>
