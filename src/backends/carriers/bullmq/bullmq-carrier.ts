@@ -70,7 +70,9 @@ export class BullmqCarrier implements Carrier {
   }
 
   async removeQueue({ queue }: QueueName): Promise<void> {
-    const { backend } = this.#queue(queue)
+    const target = this.#queue(queue)
+    const { backend } = target
+    target.stopStalledChecks()
     await backend.pause(true)
     // In slices, so that Redis has time for others.
     while ((await backend.obliterate({ count: sliceMax, force: true })) > 0);

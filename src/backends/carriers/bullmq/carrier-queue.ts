@@ -160,9 +160,15 @@ export class CarrierQueue {
     return this.#settled('retryJob', this.backend.retryJobArgs(id, false, token))
   }
 
+  /** The next fetch starts them again. */
+  stopStalledChecks(): void {
+    this.#cancelStalledCheck?.()
+    this.#cancelStalledCheck = undefined
+  }
+
   close(): void {
     this.#isClosed = true
-    this.#cancelStalledCheck?.()
+    this.stopStalledChecks()
     this.waits.close()
   }
 
