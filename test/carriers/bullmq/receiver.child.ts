@@ -14,7 +14,10 @@ export interface LeasedReport extends ChildMessage {
 }
 
 const { url, prefix } = childArgument<{ readonly url: string; readonly prefix: string }>()
-const carrier = await bullmq(url, { prefix, stalledInterval: 100 }).open({ onNotice: () => {}, now: () => Date.now() })
+const carrier = await bullmq(url, { prefix, stalledInterval: 100 }).open({
+  onNotice: () => {},
+  now: () => Date.now(),
+})
 const request = { queue: 'orders', max: 10, visibilityMs: 500, waitMs: 20_000 }
 const deliveries: CarrierDelivery[] = []
 while (deliveries.length < 2) deliveries.push(...(await carrier.receive(request)))

@@ -44,6 +44,8 @@ export async function openBullmq({
       blocking: false,
       skipVersionCheck: true,
     })
+    // It repeats the errors of the client as its own.
+    connection.on('error', () => {})
     const client = await connection.client
     const reset = (): void => connections.reset(main)
     return new BullmqCarrier({

@@ -52,7 +52,7 @@ function replyReason(message: string): Reason {
   if (/invalid (?:username-)?password/i.test(message)) {
     return ['carrier_unusable', 'it refused the user or the password.']
   }
-  if (word === 'NOPERM' || /ACL failure/.test(message)) {
+  if (word === 'NOPERM' || /ACL failure|user executing the script/.test(message)) {
     return ['carrier_unusable', `the user lacks a right: ${missingRight(message)}.`]
   }
   return ['carrier_failed', `it refused the call (${/^[A-Z]{2,20}$/.test(word) ? word : 'ERR'}).`]
