@@ -259,6 +259,30 @@ describe('the package', () => {
     assert.match(await refusal(), /^store_unreachable Cannot open .*: no server listens there\.$/m)
   })
 
+  test('loads BullMQ only for a carrier that is opened, and says which package is missing', async () => {
+    const opening = `
+      const { bullmq } = await import('millrace/bullmq')
+      const choice = bullmq('redis://127.0.0.1:1')`
+    assert.deepEqual((await loadedBy(opening)).packages, [])
+    const refusal = async (): Promise<string> => {
+      const refused =
+        'await choice.open({ onNotice() {}, now: Date.now }).catch(({ code, message }) => console.log(code, message))'
+      return node(['--input-type=module', '--eval', `${opening}\n${refused}`])
+    }
+    const advice = 'Install both: npm install bullmq ioredis$'
+    assert.match(
+      await refusal(),
+      new RegExp(`^carrier_unusable .*package ioredis, .*${advice}`, 'm'),
+    )
+    await project.link('ioredis')
+    assert.match(
+      await refusal(),
+      new RegExp(`^carrier_unusable .*package bullmq, .*${advice}`, 'm'),
+    )
+    await project.link('bullmq')
+    assert.match(await refusal(), /^carrier_unreachable .*: no server listens there\.$/m)
+  })
+
   test('serves without what only some servers need', async () => {
     const { packages } = await loadedBy(`
       const { serve } = await import('millrace/server')
@@ -291,7 +315,7 @@ describe('the package', () => {
     assert.equal(stdout.trim(), manifest.version)
   })
 
-  test.each(['millrace', 'millrace/postgres', 'millrace/server'])(
+  test.each(['millrace', 'millrace/bullmq', 'millrace/postgres', 'millrace/server'])(
     'says in %s which Node it needs',
     async (name) => {
       const code = `await import('${name}').catch(({ code, message }) => console.log(code, message))`

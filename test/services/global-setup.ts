@@ -36,9 +36,11 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   let services: Promise<SharedServices> | undefined
   let redis: Promise<SharedRedis> | undefined
   const server = createServer(({ url }, response) => {
-    const asked: Promise<SharedServices | SharedRedis> =
-      url === '/redis' ? (redis ??= startRedis(stack)) : (services ??= startServices(stack))
-    asked.then(
+    const isRedis = url === '/redis'
+    if (isRedis) redis ??= startRedis(stack)
+    else services ??= startServices(stack)
+    const asked: Promise<SharedServices | SharedRedis> | undefined = isRedis ? redis : services
+    asked?.then(
       (urls) => response.end(JSON.stringify(urls)),
       (error: unknown) => response.writeHead(500).end(String(error)),
     )

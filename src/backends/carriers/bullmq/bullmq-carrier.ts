@@ -5,6 +5,7 @@ import type { Ports } from '../../../core/ports.ts'
 import type { Page, PeekedMessage, QueueName } from '../../stored-message.ts'
 import type {
   Carrier,
+  CarrierCapabilities,
   CarrierDelivery,
   CarrierExtend,
   CarrierGiveBack,
@@ -50,7 +51,7 @@ export interface BullmqCarrierOptions {
 const sliceMax = 1_000
 
 export class BullmqCarrier implements Carrier {
-  readonly capabilities = bullmqCapabilities
+  readonly capabilities: CarrierCapabilities = bullmqCapabilities
   readonly #options: BullmqCarrierOptions
   readonly #queues = new Map<string, CarrierQueue>()
   readonly #receives = new Set<Promise<unknown>>()

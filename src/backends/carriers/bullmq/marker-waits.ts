@@ -1,7 +1,7 @@
 /**
- * Receives that wait for a job of one queue. BullMQ announces jobs by a marker: whoever removes it looks for a job,
- * and its scripts add it again while there are more. One connection waits for the marker on behalf of all receives
- * of this process.
+ * Receives that wait for a job of one queue. BullMQ announces jobs by a marker: the process that removes it looks
+ * for a job, and BullMQ's scripts add it again while there are more. One connection waits for the marker on behalf
+ * of all receives of this process.
  */
 import type { Timers } from '../../../core/ports.ts'
 import { isReply } from './redis-error.ts'
