@@ -19,18 +19,12 @@ import type {
   CarrierQueue as QueueToEnsure,
 } from '../carrier.ts'
 import { bullmqCapabilities } from './capabilities.ts'
-import {
-  CarrierQueue,
-  handleOf,
-  type Lease,
-  type LeasedJob,
-  leaseOf,
-  receiveCountOf,
-} from './carrier-queue.ts'
+import { CarrierQueue } from './carrier-queue.ts'
 import type { CommandBatch } from './command-batch.ts'
 import type { Connections } from './connections.ts'
 import { ensureQueue } from './ensure-queue.ts'
 import { jobContent, messageContent } from './job-content.ts'
+import { handleOf, type Lease, type LeasedJob, leaseOf, receiveCountOf } from './leases.ts'
 import type { ResolvedOptions } from './options.ts'
 import { jobOf, listsOf, queuePage } from './queue-pages.ts'
 import { redisError } from './redis-error.ts'
@@ -54,7 +48,7 @@ export class BullmqCarrier implements Carrier {
   readonly capabilities: CarrierCapabilities = bullmqCapabilities
   readonly #options: BullmqCarrierOptions
   readonly #queues = new Map<string, CarrierQueue>()
-  readonly #receives = new Set<Promise<unknown>>()
+  readonly #calls = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
 
   constructor(options: BullmqCarrierOptions) {
@@ -74,6 +68,7 @@ export class BullmqCarrier implements Carrier {
     const target = this.#queue(queue)
     const { backend } = target
     target.stopStalledChecks()
+    target.forgetAhead()
     await backend.pause(true)
     // In slices, so that Redis has time for others.
     while ((await backend.obliterate({ count: sliceMax, force: true })) > 0);
@@ -81,7 +76,9 @@ export class BullmqCarrier implements Carrier {
 
   async purge({ queue }: QueueName): Promise<void> {
     const { batch } = this.#options
-    const { backend } = this.#queue(queue)
+    const target = this.#queue(queue)
+    const { backend } = target
+    target.forgetAhead()
     await backend.drain(true)
     const keys = [backend.toKey('active'), backend.toKey('stalled')]
     const args = [...keys, backend.toKey(''), sliceMax]
@@ -89,7 +86,7 @@ export class BullmqCarrier implements Carrier {
   }
 
   async levels({ queue }: QueueName): Promise<CarrierLevels> {
-    const { backend } = this.#queue(queue)
+    const { backend, aheadCount } = this.#queue(queue)
     const types: readonly JobType[] = [...listsOf.ready, 'active', 'delayed']
     const [counts, oldest] = await Promise.all([
       backend.getCounts([...types]),
@@ -98,8 +95,8 @@ export class BullmqCarrier implements Carrier {
     const [wait = 0, prioritized = 0, leased = 0, delayed = 0] = counts
     const sentAt = oldest.flat().map(([id, fields]) => jobOf(id, fields).timestamp)
     return {
-      ready: wait + prioritized,
-      leased,
+      ready: wait + prioritized + aheadCount,
+      leased: Math.max(0, leased - aheadCount),
       delayed,
       oldestSentAt: sentAt.length === 0 ? null : Math.min(...sentAt),
     }
@@ -110,11 +107,7 @@ export class BullmqCarrier implements Carrier {
   }
 
   receive(request: CarrierReceive): Promise<readonly CarrierDelivery[]> {
-    const received = this.#receive(request)
-    this.#receives.add(received)
-    const forget = (): boolean => this.#receives.delete(received)
-    received.then(forget, forget)
-    return received
+    return this.#tracked(this.#receive(request))
   }
 
   async extend({ queue, leases }: CarrierExtend): Promise<readonly boolean[]> {
@@ -141,7 +134,7 @@ export class BullmqCarrier implements Carrier {
 
   remove({ queue, messages }: CarrierRemove): Promise<readonly boolean[]> {
     const target = this.#queue(queue)
-    return this.#each(messages, (lease, end) => target.finish(lease, end))
+    return this.#tracked(this.#each(messages, (lease, end) => target.finish(lease, end)))
   }
 
   giveBack({ queue, messages }: CarrierGiveBack): Promise<readonly boolean[]> {
@@ -165,8 +158,8 @@ export class BullmqCarrier implements Carrier {
 
   async #close(): Promise<void> {
     const { batch, connections } = this.#options
-    for (const queue of this.#queues.values()) queue.close()
-    await Promise.allSettled(this.#receives)
+    const closed = [...this.#queues.values()].map((queue) => queue.close())
+    await Promise.allSettled([...closed, ...this.#calls])
     await batch.idle()
     await connections.close()
   }
@@ -219,6 +212,14 @@ export class BullmqCarrier implements Carrier {
       }
     }
     return []
+  }
+
+  /** The carrier closes when it has ended. */
+  #tracked<T>(call: Promise<T>): Promise<T> {
+    this.#calls.add(call)
+    const forget = (): boolean => this.#calls.delete(call)
+    call.then(forget, forget)
+    return call
   }
 
   async #each<T extends { readonly handle: string }>(

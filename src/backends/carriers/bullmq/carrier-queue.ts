@@ -3,10 +3,13 @@ import type { RedisConnection, RedisQueueBackend } from 'bullmq'
 import type { Ports } from '../../../core/ports.ts'
 import type { CarrierEnd, CarrierReturn } from '../carrier.ts'
 import type { Argument, CommandBatch } from './command-batch.ts'
+import { FetchedAhead } from './fetched-ahead.ts'
 import type { FetchedJob } from './job-content.ts'
+import { type Keep, type Lease, type LeasedJob, leasedJob } from './leases.ts'
 import { MarkerWaits, type MarkerWaitsOptions } from './marker-waits.ts'
 import type { ResolvedOptions } from './options.ts'
 import { queueBackend, runScript } from './queue-backend.ts'
+import { jobOf } from './queue-pages.ts'
 
 export interface CarrierQueueOptions extends Pick<MarkerWaitsOptions, 'connect' | 'now'> {
   readonly queue: string
@@ -14,26 +17,6 @@ export interface CarrierQueueOptions extends Pick<MarkerWaitsOptions, 'connect' 
   readonly batch: CommandBatch
   readonly options: ResolvedOptions
   readonly ports: Ports
-}
-
-export interface LeasedJob {
-  readonly job: FetchedJob
-  readonly lease: Lease
-}
-
-/** What a handle contains. */
-export interface Lease {
-  readonly id: string
-  readonly token: string
-  /** What the job itself says about how many finished jobs are kept. */
-  readonly keep?: KeepOptions
-}
-
-type Keep = Parameters<RedisQueueBackend['moveToCompletedArgs']>[2]
-
-interface KeepOptions {
-  readonly completed?: Keep
-  readonly failed?: Keep
 }
 
 export interface Fetched {
@@ -55,6 +38,7 @@ export class CarrierQueue {
   readonly #byDuration = new Map<number, RedisQueueBackend>()
   /** As many jobs as the last fetches found. Each job that is not there would cost a script. */
   #burst = 1
+  readonly #ahead: FetchedAhead
   #cancelStalledCheck: (() => void) | undefined
   #isClosed = false
 
@@ -73,11 +57,22 @@ export class CarrierQueue {
       timers: ports.timers,
       now,
     })
+    this.#ahead = new FetchedAhead({
+      ports,
+      takeBack: (jobs) => this.takeBack(jobs),
+    })
+  }
+
+  /** Jobs that are leased and that no receive has. */
+  get aheadCount(): number {
+    return this.#ahead.size
   }
 
   /** Leases up to `max` jobs, without waiting. */
   async fetch(max: number, visibilityMs: number): Promise<Fetched> {
     this.#startStalledChecks()
+    const ahead = this.#ahead.take(max, visibilityMs)
+    if (ahead.length > 0) return { jobs: ahead, limitedMs: 0 }
     const asked = Math.min(max, this.#burst)
     const backend = this.#backendFor(visibilityMs)
     const results = await Promise.allSettled(
@@ -90,7 +85,9 @@ export class CarrierQueue {
     const failed = results.find((result) => result.status === 'rejected')
     // Jobs that were fetched are received, whatever the others met.
     if (failed !== undefined && jobs.length === 0) throw failed.reason
-    if (jobs.length === asked) this.#burst = Math.min(1_000, Math.max(this.#burst, 2 * asked))
+    const isFull = jobs.length === asked
+    this.#ahead.note(isFull ? { visibilityMs, received: asked } : undefined)
+    if (isFull) this.#burst = Math.min(1_000, Math.max(this.#burst, 2 * asked))
     else this.#burst = Math.max(1, jobs.length)
     const { limitedMs = 0, nextDueAt = 0 } = fetched.at(-1) ?? {}
     if (nextDueAt > 0) this.waits.noteDue(nextDueAt)
@@ -109,24 +106,35 @@ export class CarrierQueue {
   async finish(lease: Lease, { result, error }: Omit<CarrierEnd, 'handle'>): Promise<boolean> {
     const { removeOnComplete, removeOnFail } = this.#options.options
     const { id, token, keep = {} } = lease
+    // A job that is fetched ahead would count for the limiter.
+    const nextMs = this.#isClosed || this.#isLimited ? undefined : this.#ahead.plan()
+    const fetchNext = nextMs !== undefined
+    const backend = fetchNext ? this.#backendFor(nextMs) : this.backend
     const job = minimalJob(id)
     const args =
       error === undefined
-        ? this.backend.moveToCompletedArgs(
+        ? backend.moveToCompletedArgs(
             job,
             returnValue(result),
             keep.completed ?? (removeOnComplete as Keep),
             token,
+            fetchNext,
           )
-        : this.backend.moveToFailedArgs(
+        : backend.moveToFailedArgs(
             job,
             error,
             keep.failed ?? (removeOnFail as Keep),
             token,
-            false,
+            fetchNext,
             errorFields(error),
           )
-    return this.#settled('moveToFinished', args)
+    const reply = await runScript(backend, 'moveToFinished', args)
+    if (!Array.isArray(reply)) return Number(reply) >= 0
+    const [fields, nextId] = reply
+    if (fetchNext && Array.isArray(fields)) {
+      await this.#addAhead(leasedJob(jobOf(String(nextId), fields), token), nextMs)
+    }
+    return true
   }
 
   /** Returns whether the lease was live. */
@@ -166,10 +174,28 @@ export class CarrierQueue {
     this.#cancelStalledCheck = undefined
   }
 
-  close(): void {
+  /** Those that were fetched ahead are no longer there. */
+  forgetAhead(): void {
+    this.#ahead.clear()
+  }
+
+  /** Waiting receives end. */
+  async close(): Promise<void> {
     this.#isClosed = true
     this.stopStalledChecks()
     this.waits.close()
+    await this.#ahead.close()
+  }
+
+  async #addAhead(leased: LeasedJob, visibilityMs: number): Promise<void> {
+    if (this.#isClosed) return this.takeBack([leased])
+    this.#ahead.add(leased, visibilityMs)
+    this.waits.wake()
+  }
+
+  get #isLimited(): boolean {
+    const { queue, options } = this.#options
+    return Object.hasOwn(options.limiters, queue)
   }
 
   async #fetchOne(backend: RedisQueueBackend): Promise<{
@@ -184,16 +210,7 @@ export class CarrierQueue {
     const limitedMs = Number(reply[2] ?? 0)
     const nextDueAt = Number(reply[3] ?? 0)
     if (!job || !id) return { leased: undefined, limitedMs, nextDueAt }
-    const { removeOnComplete: completed, removeOnFail: failed } = job.opts as {
-      readonly removeOnComplete?: Keep
-      readonly removeOnFail?: Keep
-    }
-    const keep = {
-      ...(completed !== undefined && { completed }),
-      ...(failed !== undefined && { failed }),
-    }
-    const lease = { id, token, ...(Object.keys(keep).length > 0 && { keep }) }
-    return { leased: { job: { ...job, id }, lease }, limitedMs, nextDueAt }
+    return { leased: leasedJob({ ...job, id }, token), limitedMs, nextDueAt }
   }
 
   async #settled(script: string, args: readonly Argument[]): Promise<boolean> {
@@ -228,26 +245,6 @@ export class CarrierQueue {
     const { queue, connection, batch, options } = this.#options
     return queueBackend({ queue, connection, batch, options, lockDuration })
   }
-}
-
-export function handleOf({ id, token, keep }: Lease): string {
-  return JSON.stringify(keep === undefined ? [id, token] : [id, token, keep])
-}
-
-/** Undefined if it is not a handle of this carrier. */
-export function leaseOf(handle: string): Lease | undefined {
-  try {
-    const [id, token, keep] = JSON.parse(handle) as readonly [unknown, unknown, KeepOptions?]
-    if (typeof id !== 'string' || typeof token !== 'string') return undefined
-    return { id, token, ...(keep !== undefined && { keep }) }
-  } catch {
-    return undefined
-  }
-}
-
-/** Each failed attempt and each lease that ended counts, and this delivery. Releases do not. */
-export function receiveCountOf({ attemptsMade, stalledCounter }: FetchedJob): number {
-  return attemptsMade + stalledCounter + 1
 }
 
 /** The lock is gone or another one's, or the job is. */

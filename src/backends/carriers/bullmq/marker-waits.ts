@@ -93,6 +93,11 @@ export class MarkerWaits {
     )
   }
 
+  /** There is something for a receive that waits, if one does. */
+  wake(): void {
+    this.#wakeFirst()
+  }
+
   /** A receive that was woken does not look: another one does. */
   passOn(): void {
     if (!this.#wakeFirst()) this.#options.putBack(readyMember, 0)
