@@ -28,7 +28,7 @@ import { handleOf, type Lease, type LeasedJob, leaseOf, receiveCountOf } from '.
 import type { ResolvedOptions } from './options.ts'
 import { jobOf, listsOf, queuePage } from './queue-pages.ts'
 import { redisError } from './redis-error.ts'
-import { forgetFinished, purgeActive } from './scripts.ts'
+import { purgeActive } from './scripts.ts'
 
 export interface BullmqCarrierOptions {
   readonly connections: Connections
@@ -165,20 +165,15 @@ export class BullmqCarrier implements Carrier {
   }
 
   async #sendOne(queue: string, message: CarrierMessage): Promise<CarrierSent> {
-    const { batch, now } = this.#options
     const { backend } = this.#queue(queue)
     try {
       const { name, data, jobId, options } = jobContent(message)
       const job = {
-        ...{ id: '', name, data, opts: options, timestamp: now() },
+        ...{ id: '', name, data, opts: options, timestamp: this.#options.now() },
         ...{ progress: 0, attemptsMade: 0, attemptsStarted: 0, stalledCounter: 0 },
         ...{ failedReason: '', returnvalue: '' },
       }
-      if (jobId === undefined) return { status: 'created', id: await backend.addJob(job, '') }
-      const keys = ['completed', 'failed', jobId].map((key) => backend.toKey(key))
-      const added = [batch.run(forgetFinished.name, [...keys, jobId]), backend.addJob(job, jobId)]
-      const [, id] = await Promise.all(added)
-      return { status: 'created', id: String(id) }
+      return { status: 'created', id: String(await backend.addJob(job, jobId ?? '')) }
     } catch (error) {
       if (error instanceof MillraceError && error.code === 'invalid_argument') {
         return { status: 'refused', error }

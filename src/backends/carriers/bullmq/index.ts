@@ -10,7 +10,7 @@ import { CommandBatch } from './command-batch.ts'
 import { Connections } from './connections.ts'
 import type { ResolvedOptions } from './options.ts'
 import { redisError } from './redis-error.ts'
-import { carrierScripts } from './scripts.ts'
+import { type DefinedScripts, purgeActive, substitutes } from './scripts.ts'
 
 export interface BullmqOpening extends CarrierOpening {
   readonly address: RedisAddress
@@ -35,9 +35,6 @@ export async function openBullmq({
   try {
     await connections.connect()
     for (const notice of await check()) onNotice(notice)
-    for (const { name, keys, lua } of carrierScripts) {
-      main.defineCommand(name, { numberOfKeys: keys, lua })
-    }
     // The check above is stricter than that of BullMQ, which writes to the console.
     const connection = new RedisConnection(main, {
       shared: true,
@@ -47,6 +44,10 @@ export async function openBullmq({
     // It repeats the errors of the client as its own.
     connection.on('error', () => {})
     const client = await connection.client
+    const { scriptsSet } = main as unknown as { readonly scriptsSet: DefinedScripts }
+    for (const { name, keys, lua } of [purgeActive, ...substitutes(scriptsSet)]) {
+      main.defineCommand(name, { numberOfKeys: keys, lua })
+    }
     const reset = (): void => connections.reset(main)
     return new BullmqCarrier({
       connections,

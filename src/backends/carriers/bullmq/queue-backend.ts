@@ -5,6 +5,7 @@
 import { QueueKeys, type RedisConnection, RedisQueueBackend } from 'bullmq'
 import type { Argument, CommandBatch } from './command-batch.ts'
 import type { BullmqLimiter, ResolvedOptions } from './options.ts'
+import { substituteFor } from './scripts.ts'
 
 export interface QueueBackendOptions {
   readonly queue: string
@@ -55,7 +56,7 @@ export function queueBackend({
   const exec = backend.execCommand.bind(backend)
   // The only method of a client that it calls.
   const batched = {
-    runCommand: (name: string, args: readonly Argument[]) => batch.run(name, args),
+    runCommand: (name: string, args: readonly Argument[]) => batch.run(substituteFor(name), args),
   } as unknown as Parameters<typeof exec>[0]
   backend.execCommand = (_client, name: string, args) => exec(batched, name, args)
   return backend

@@ -1,4 +1,4 @@
-/** What BullMQ has no script for, in Lua. Each is atomic. */
+/** What BullMQ's scripts lack, in Lua. Each is atomic. */
 
 export interface CarrierScript {
   readonly name: string
@@ -14,19 +14,42 @@ end
 `
 
 /**
- * Removes a job if it has finished, so that another one can have its id: BullMQ ignores a job whose id is there.
- * KEYS: completed, failed, the job. ARGV: the id.
+ * Before a job is added: removes one of the same id that has finished, because BullMQ ignores a job whose id is
+ * there. It precedes BullMQ's own scripts for adding, whose first argument has what keys begin with, and the id.
  */
-export const forgetFinished: CarrierScript = {
-  name: 'millrace:forgetFinished',
-  keys: 3,
-  lua: `${removeJobKeys}
-if redis.call('ZREM', KEYS[1], ARGV[1]) + redis.call('ZREM', KEYS[2], ARGV[1]) > 0 then
-  removeJobKeys(KEYS[3])
-  return 1
+const forgetFinished = `${removeJobKeys}
+do
+  local given = cmsgpack.unpack(ARGV[1])
+  local prefix, id = given[1], given[2]
+  if id ~= '' and redis.call('HEXISTS', prefix .. id, 'finishedOn') == 1 then
+    local removed = redis.call('ZREM', prefix .. 'completed', id)
+      + redis.call('ZREM', prefix .. 'failed', id)
+    if removed > 0 then removeJobKeys(prefix .. id) end
+  end
 end
-return 0
-`,
+`
+
+const adding = /^add(?:Standard|Delayed|Prioritized)Job:/
+
+/** What runs in place of a script of BullMQ. */
+export function substituteFor(name: string): string {
+  return adding.test(name) ? `millrace:${name}` : name
+}
+
+/** The scripts of BullMQ, by name, as its connection has defined them. */
+export type DefinedScripts = Readonly<
+  Record<string, { readonly lua: string; readonly numberOfKeys: number | null }>
+>
+
+export function substitutes(defined: DefinedScripts): readonly CarrierScript[] {
+  const found = Object.entries(defined).filter(([name]) => adding.test(name))
+  if (found.length !== 3)
+    throw new TypeError('The scripts of BullMQ for adding jobs are not there.')
+  return found.map(([name, { lua, numberOfKeys }]) => ({
+    name: substituteFor(name),
+    keys: Number(numberOfKeys),
+    lua: `${forgetFinished}${lua}`,
+  }))
 }
 
 /**
@@ -46,5 +69,3 @@ end
 return #ids
 `,
 }
-
-export const carrierScripts: readonly CarrierScript[] = [forgetFinished, purgeActive]
