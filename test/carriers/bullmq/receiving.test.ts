@@ -113,6 +113,44 @@ describe('a receive from BullMQ', () => {
     assert.deepEqual(await at.carrier.levels({ queue }), nothing)
   })
 
+  test('leaves what was fetched ahead to others when it does not follow', async () => {
+    const at = await scene()
+    const other = await scene({ connection: at.url, prefix: at.prefix })
+    const bodies = Array.from({ length: 20 }, (_, index) => String(index))
+    await send(at.carrier, ...bodies)
+    // Fast enough for jobs to be fetched ahead, and then it stops.
+    for (const body of bodies.slice(0, 10)) {
+      const delivery = await receiveOne(at.carrier)
+      assert.equal(delivery.body, body)
+      assert.deepEqual(await at.carrier.remove({ queue, messages: [delivery] }), [true])
+    }
+    const { ready, leased } = await at.carrier.levels({ queue })
+    assert.deepEqual([ready, leased], [10, 0])
+    const rest: CarrierDelivery[] = []
+    await eventually(async () => {
+      rest.push(...(await receive(other.carrier)))
+      assert.equal(rest.length, 10)
+    })
+    assert.deepEqual(
+      rest.map(({ body }) => body).toSorted((a, b) => Number(a) - Number(b)),
+      bodies.slice(10),
+    )
+    assert.ok(rest.every(({ receiveCount }) => receiveCount === 1))
+  })
+
+  test('leaves nothing leased that was fetched ahead when its carrier closes', async () => {
+    const at = await scene()
+    const other = await scene({ connection: at.url, prefix: at.prefix })
+    await send(at.carrier, ...Array.from({ length: 20 }, (_, index) => String(index)))
+    for (let received = 0; received < 10; received++) {
+      const delivery = await receiveOne(at.carrier)
+      await at.carrier.remove({ queue, messages: [delivery] })
+    }
+    await at.carrier.close()
+    const { ready, leased } = await other.carrier.levels({ queue })
+    assert.deepEqual([ready, leased], [10, 0])
+  })
+
   test('returns the jobs of a process that was killed', async () => {
     const at = await scene({ stalledInterval: 100 })
     await send(at.carrier, '1', '2')
@@ -137,6 +175,10 @@ describe('a receive from BullMQ', () => {
     assert.deepEqual(await waiting, [])
     await closed
     assert.equal((await receiveOne(other.carrier)).receiveCount, 1)
-    await assert.rejects(async () => receive(at.carrier), { code: 'store_closed' })
+    const closedError = { code: 'store_closed' }
+    await assert.rejects(receive(at.carrier), closedError)
+    await assert.rejects(send(at.carrier, '1'), closedError)
+    await assert.rejects(at.carrier.remove({ queue, messages: [] }), closedError)
+    await assert.rejects(at.carrier.levels({ queue }), closedError)
   })
 })

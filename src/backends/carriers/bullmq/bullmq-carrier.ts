@@ -55,10 +55,10 @@ export class BullmqCarrier implements Carrier {
     this.#options = options
   }
 
-  ensure({ queue, settings }: QueueToEnsure): Promise<readonly string[]> {
+  async ensure({ queue, settings }: QueueToEnsure): Promise<readonly string[]> {
     if (settings.type === 'fifo') {
       const message = `BullMQ has no FIFO queues: keep ${queue} in the store, or place it on SQS.`
-      return Promise.reject(new MillraceError('carrier_unusable', { message }))
+      throw new MillraceError('carrier_unusable', { message })
     }
     const { batch, place } = this.#options
     return ensureQueue({ queue, backend: this.#queue(queue).backend, batch, place })
@@ -132,17 +132,17 @@ export class BullmqCarrier implements Carrier {
     return leases.map(({ handle }) => extended.has(leaseOf(handle)?.token ?? ''))
   }
 
-  remove({ queue, messages }: CarrierRemove): Promise<readonly boolean[]> {
+  async remove({ queue, messages }: CarrierRemove): Promise<readonly boolean[]> {
     const target = this.#queue(queue)
     return this.#tracked(this.#each(messages, (lease, end) => target.finish(lease, end)))
   }
 
-  giveBack({ queue, messages }: CarrierGiveBack): Promise<readonly boolean[]> {
+  async giveBack({ queue, messages }: CarrierGiveBack): Promise<readonly boolean[]> {
     const target = this.#queue(queue)
     return this.#each(messages, (lease, returned) => target.giveBack(lease, returned))
   }
 
-  peek({ queue, ...request }: CarrierPeek): Promise<Page<PeekedMessage>> {
+  async peek({ queue, ...request }: CarrierPeek): Promise<Page<PeekedMessage>> {
     const { batch, now } = this.#options
     return queuePage({ backend: this.#queue(queue).backend, batch, now }, request)
   }
