@@ -27,7 +27,8 @@ if (command === 'start') {
   process.exitCode = await run('src/cli.ts', ['serve', ...args])
 } else if (command === 'test') {
   install()
-  const missing = installPrograms(['ffmpeg', 'awscli', 'python3-boto3', 'postgresql', 'pgbouncer'])
+  const services = ['postgresql', 'pgbouncer', 'redis-server']
+  const missing = installPrograms(['ffmpeg', 'awscli', 'python3-boto3', ...services])
   // A missing service is a failure, not a skip.
   if (missing.length > 0) fail(howToInstall(missing))
   process.exitCode = await test()

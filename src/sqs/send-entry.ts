@@ -26,7 +26,7 @@ export interface SentEntry {
 /** What of a message SQS sends. */
 export interface EntryContent {
   readonly body: string
-  readonly delayMs?: number | undefined
+  readonly delayMs?: number | null | undefined
   readonly group?: string | null | undefined
   readonly deduplicationId?: string | null | undefined
   readonly attributes?: Readonly<Record<string, MessageAttribute>> | undefined
@@ -44,7 +44,7 @@ export function sendEntryOf({
   const named = Object.entries(attributes)
   return {
     MessageBody: body,
-    ...(delay !== undefined && { DelaySeconds: Math.ceil(delay / 1_000) }),
+    ...(delay != null && { DelaySeconds: Math.ceil(delay / 1_000) }),
     ...(group != null && { MessageGroupId: group }),
     ...(deduplicationId != null && { MessageDeduplicationId: deduplicationId }),
     ...(named.length > 0 && {

@@ -259,6 +259,30 @@ describe('the package', () => {
     assert.match(await refusal(), /^store_unreachable Cannot open .*: no server listens there\.$/m)
   })
 
+  test('loads BullMQ only for a carrier that is opened, and says which package is missing', async () => {
+    const opening = `
+      const { bullmq } = await import('millrace/bullmq')
+      const choice = bullmq('redis://127.0.0.1:1')`
+    assert.deepEqual((await loadedBy(opening)).packages, [])
+    const refusal = async (): Promise<string> => {
+      const refused =
+        'await choice.open({ onNotice() {}, now: Date.now }).catch(({ code, message }) => console.log(code, message))'
+      return node(['--input-type=module', '--eval', `${opening}\n${refused}`])
+    }
+    const advice = 'Install both: npm install bullmq ioredis$'
+    assert.match(
+      await refusal(),
+      new RegExp(`^carrier_unusable .*package ioredis, .*${advice}`, 'm'),
+    )
+    await project.link('ioredis')
+    assert.match(
+      await refusal(),
+      new RegExp(`^carrier_unusable .*package bullmq, .*${advice}`, 'm'),
+    )
+    await project.link('bullmq')
+    assert.match(await refusal(), /^carrier_unreachable .*: no server listens there\.$/m)
+  })
+
   test('serves without what only some servers need', async () => {
     const { packages } = await loadedBy(`
       const { serve } = await import('millrace/server')
@@ -291,17 +315,17 @@ describe('the package', () => {
     assert.equal(stdout.trim(), manifest.version)
   })
 
-  test.each(['millrace', 'millrace/postgres', 'millrace/server', 'millrace/sqs'])(
-    'says in %s which Node it needs',
-    async (name) => {
-      const code = `await import('${name}').catch(({ code, message }) => console.log(code, message))`
-      const stdout = await node([...olderNode, '--input-type=module', '--eval', code])
-      assert.match(
-        stdout,
-        /^unsupported Millrace needs Node 22\.18 or newer; this is Node 20\.19\.0/,
-      )
-    },
-  )
+  test.each([
+    'millrace',
+    'millrace/bullmq',
+    'millrace/postgres',
+    'millrace/server',
+    'millrace/sqs',
+  ])('says in %s which Node it needs', async (name) => {
+    const code = `await import('${name}').catch(({ code, message }) => console.log(code, message))`
+    const stdout = await node([...olderNode, '--input-type=module', '--eval', code])
+    assert.match(stdout, /^unsupported Millrace needs Node 22\.18 or newer; this is Node 20\.19\.0/)
+  })
 
   test('has a command that says which Node it needs, in one line', async () => {
     const command = join(project.installed, manifest.bin.millrace)

@@ -40,8 +40,14 @@ export const importRules: readonly ImportRule[] = [
   { part: 'engine', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'backends/sqlite', parts: ['core', 'backends', 'engine'], outside: ['node:'] },
   { part: 'backends/postgres', parts: ['core', 'backends', 'engine'], outside: ['pg'] },
-  // The port of carriers, which has only types.
-  { part: 'backends/carriers', parts: [], types: ['core', 'backends'], outside: [] },
+  // The port of carriers, and a store with carriers. Each carrier is a folder in it, with its own driver.
+  { part: 'backends/carriers', parts: ['core', 'backends'], outside: ['node:'] },
+  {
+    part: 'backends/carriers/bullmq',
+    parts: ['core'],
+    types: ['backends', 'backends/carriers'],
+    outside: ['node:', 'bullmq', 'ioredis'],
+  },
   { part: 'sealing', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'sqs', parts: ['core', 'backends'], outside: ['node:'] },
   {
@@ -214,6 +220,12 @@ export const importRules: readonly ImportRule[] = [
   // The entries join the parts for users of the package.
   { part: 'backend.ts', parts: ['backends'], outside: [] },
   {
+    part: 'bullmq.ts',
+    parts: ['app', 'backends/carriers/bullmq'],
+    types: ['backends/carriers'],
+    outside: [],
+  },
+  {
     part: 'postgres.ts',
     parts: ['app', 'backends/postgres'],
     types: ['backends'],
@@ -276,7 +288,7 @@ export const importRules: readonly ImportRule[] = [
 ]
 
 /** Parts that are the files of a folder, and not the folders in it. */
-const direct: readonly string[] = ['backends', 'surfaces']
+const direct: readonly string[] = ['backends', 'backends/carriers', 'surfaces']
 
 /** The rule for a file, named by its path below `src/`. */
 export function ruleFor(file: string): ImportRule | undefined {

@@ -1,6 +1,6 @@
 /**
- * One Postgres server and one PgBouncer for all tests of a run. The first test that asks for them starts them, so
- * other runs do not wait. They run as children of the test runner: the runner stops them at its end, and they also
+ * One Postgres server with a PgBouncer, and one Redis server, for all tests of a run. The first test that asks for
+ * them starts them, so other runs do not wait. They run as children of the test runner: the runner stops them at its end, and they also
  * end if it crashes.
  */
 import { once } from 'node:events'
@@ -9,10 +9,14 @@ import type { AddressInfo } from 'node:net'
 import type { TestProject } from 'vitest/node'
 import { startPgbouncer } from './pgbouncer.ts'
 import { startPostgresServer } from './postgres-server.ts'
+import { startRedisServer } from './redis-server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A request to this URL starts the services, if necessary, and returns `SharedServices`. */
+    /**
+     * A request to this URL starts Postgres and PgBouncer, if necessary, and returns `SharedServices`; one to
+     * `redis` below it does the same with Redis, and returns `SharedRedis`.
+     */
     readonly servicesUrl: string
   }
 }
@@ -23,12 +27,20 @@ export interface SharedServices {
   readonly pgbouncerUrl: string
 }
 
+export interface SharedRedis {
+  readonly redisUrl: string
+}
+
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const stack = new AsyncDisposableStack()
   let services: Promise<SharedServices> | undefined
-  const server = createServer((_request, response) => {
-    services ??= startServices(stack)
-    services.then(
+  let redis: Promise<SharedRedis> | undefined
+  const server = createServer(({ url }, response) => {
+    const isRedis = url === '/redis'
+    if (isRedis) redis ??= startRedis(stack)
+    else services ??= startServices(stack)
+    const asked: Promise<SharedServices | SharedRedis> | undefined = isRedis ? redis : services
+    asked?.then(
       (urls) => response.end(JSON.stringify(urls)),
       (error: unknown) => response.writeHead(500).end(String(error)),
     )
@@ -41,7 +53,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
     server.close()
     server.closeAllConnections()
     // A run can end while they start.
-    await services?.catch(() => undefined)
+    await Promise.allSettled([services, redis])
     await stack.disposeAsync()
   }
 }
@@ -50,4 +62,8 @@ async function startServices(stack: AsyncDisposableStack): Promise<SharedService
   const postgres = stack.use(await startPostgresServer())
   const pgbouncer = stack.use(await startPgbouncer({ serverPort: postgres.port }))
   return { postgresUrl: postgres.url('postgres'), pgbouncerUrl: pgbouncer.url('postgres') }
+}
+
+async function startRedis(stack: AsyncDisposableStack): Promise<SharedRedis> {
+  return { redisUrl: stack.use(await startRedisServer()).url }
 }

@@ -24,13 +24,17 @@ export function pgbouncerProgram(): string {
   return join(folderWith(['pgbouncer'], [...path(), '/usr/sbin'], 'pgbouncer'), 'pgbouncer')
 }
 
+export function redisProgram(): string {
+  return join(folderWith(['redis-server'], path(), 'redis-server'), 'redis-server')
+}
+
 /** Empty means the user of this process. */
 export interface ServerUser {
   readonly uid?: number
   readonly gid?: number
 }
 
-/** Both servers refuse to run as root, so root starts them as the user of Debian's package. */
+/** Postgres and PgBouncer refuse to run as root, so root starts them as the user of Debian's package. */
 export function serverUser(): ServerUser {
   if (process.getuid?.() !== 0) return {}
   const id = (flag: string): number =>

@@ -10,6 +10,8 @@ export const sqsCapabilities: CarrierCapabilities = {
   // On a standard queue an older receipt handle still deletes the message.
   fencedReceipts: false,
   delayMsMax: limits.delayMs.max,
+  // SQS counts twelve hours from the receive, so there is room for what the attempt has taken.
+  returnMsMax: 11 * 3_600_000,
   messageBytesMax: limits.messageBytesMax.max,
   attributesMax: limits.attributesPerMessage.max,
 }

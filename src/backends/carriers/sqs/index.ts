@@ -1,12 +1,12 @@
 /** AWS SQS as a carrier, and every server that speaks its protocol. */
 import { isRefused, MillraceError } from '../../../core/millrace-error.ts'
+import type { CarriedLevels } from '../../carried-store.ts'
 import type { QueueName } from '../../stored-message.ts'
 import type {
   Carrier,
   CarrierDelivery,
   CarrierExtend,
   CarrierGiveBack,
-  CarrierLevels,
   CarrierOpening,
   CarrierQueue,
   CarrierReceive,
@@ -89,7 +89,7 @@ class SqsCarrier implements Carrier {
     )
   }
 
-  async levels({ queue }: QueueName): Promise<CarrierLevels> {
+  async levels({ queue }: QueueName): Promise<CarriedLevels> {
     const { Attributes = {} } = await this.#urls.use(queue, (QueueUrl) =>
       this.#connection.call(
         'GetQueueAttributes',

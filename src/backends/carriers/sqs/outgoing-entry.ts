@@ -62,7 +62,7 @@ function refusalOf(
     return MillraceError.invalid([{ field: 'attributes', given, allowed }], 'invalid_message')
   }
   const { max } = limits.delayMs
-  if (!isFifo && delayMs > max) {
+  if (!isFifo && delayMs !== null && delayMs > max) {
     const given = formatDuration(delayMs)
     const allowed = `at most ${formatDuration(max)}, which is the limit of SQS`
     return MillraceError.invalid([{ field: 'delay', given, allowed }], 'invalid_message')
