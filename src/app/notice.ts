@@ -20,6 +20,7 @@ export type Notice =
   | ({ readonly kind: 'janitor' } & JanitorFinding)
   | ({ readonly kind: 'alarm' } & AlarmChange)
   | ({ readonly kind: 'clock' } & ClockChange)
+  | { readonly kind: 'carrier'; readonly text: string; readonly error?: unknown }
   | ({ readonly kind: 'notification_failed' } & UndeliveredNotification)
   | {
       readonly kind: 'worker_not_started'
@@ -117,6 +118,11 @@ function lineOf(notice: Notice): Line {
       const fields = { what, offset_ms, detail: describeClock(notice) }
       return { level: what === 'returned' ? 'info' : 'warn', fields, message: `wall clock ${what}` }
     }
+    case 'carrier': {
+      const { error } = notice
+      const fields = { ...(error !== undefined && { error: errorSummary(error) }) }
+      return { level: 'warn', fields, message: `carrier: ${notice.text}` }
+    }
     case 'worker_not_started': {
       const fields = { queues: notice.queues.join(', ') }
       return { level: 'warn', fields, message: `worker never started: ${howToStart}` }
@@ -177,6 +183,8 @@ function describe(notice: Notice): string {
       return `The alarm ${notice.alarm} is in ALARM: ${sentence(notice.reason)}`
     case 'clock':
       return describeClock(notice)
+    case 'carrier':
+      return `The carrier of a queue: ${notice.text}`
     case 'worker_not_started':
       return `A worker for ${notice.queues.join(', ')} was created but never started: ${howToStart}.`
     case 'delivery_refused': {

@@ -60,6 +60,7 @@ import { UnstartedWorkers } from './unstarted-workers.ts'
 const openOptions: OptionNames<OpenOptions> = {
   store: true,
   data: true,
+  carrier: true,
   stage: true,
   backend: true,
   ports: true,
@@ -212,7 +213,7 @@ function refuseLog(log: unknown): void {
 
 /** A backend that the caller passed in stays open. The caller closes it. */
 async function backendOf(
-  { backend, store, data, busyTimeout, encryptionKeys }: OpenOptions,
+  { backend, store, data, carrier, busyTimeout, encryptionKeys }: OpenOptions,
   ports: Ports,
   { onNotice, onAttemptLost }: StoreListeners,
 ): Promise<AppBackend> {
@@ -231,11 +232,19 @@ async function backendOf(
     onClockChange: (change) => onNotice({ kind: 'clock', ...change }),
     ...(onAttemptLost && { onAttemptLost }),
   })
-  return {
-    backend: opened.backend,
-    storeFile: opened.directory?.file ?? null,
-    closeBackend: () => opened.backend.close(),
+  const storeFile = opened.directory?.file ?? null
+  if (carrier === undefined) {
+    return { backend: opened.backend, storeFile, closeBackend: () => opened.backend.close() }
   }
+  const { openCarried } = await import('./open-carried.ts')
+  const carried = await openCarried({
+    store: opened.backend,
+    carrier,
+    ports,
+    onNotice: (text, error) =>
+      onNotice({ kind: 'carrier', text, ...(error !== undefined && { error }) }),
+  })
+  return { backend: carried, storeFile, closeBackend: () => carried.close() }
 }
 
 interface StoreListeners {

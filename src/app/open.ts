@@ -4,6 +4,7 @@
  * `open`.
  */
 import type { Backend, Backup, BackupReport, MoveTask } from '../backends/backend.ts'
+import type { CarrierChoice } from '../backends/carriers/carrier.ts'
 import type { Store } from '../backends/store.ts'
 import type { App } from '../contracts/define-app.ts'
 import type { JobsQueue } from '../contracts/jobs-declaration.ts'
@@ -47,6 +48,12 @@ export interface OpenOptions {
   readonly store?: Store | string
   /** The folder of the embedded store, instead of `store`. */
   readonly data?: string
+  /**
+   * Transports the messages of all queues, next to the store: `sqs()` of `millrace/sqs`, or `bullmq(url)` of
+   * `millrace/bullmq`. Queues that exist in the store already stay where they are. Default: none, the store
+   * does it.
+   */
+  readonly carrier?: CarrierChoice
   /** Part of the names of the queues. Default: MILLRACE_STAGE, the app's own `stage`, or `dev`. */
   readonly stage?: string
   /** An open backend instead of a store. The program that opened it must close it. */

@@ -1,25 +1,17 @@
-/**
- * The port that every store implements. Plain parameter objects in, domain records out; times are
- * milliseconds of the store's own clock. Refusals are `MillraceError`s. Calls on many messages return a
- * result for each entry, because one bad entry must not fail its neighbours.
- */
-import type { Failure } from '../core/failure.ts'
-import type { LogLine } from '../core/log-line.ts'
 import type { MessageAttribute, MessageState, NewMessage } from '../core/message.ts'
-import type { MillraceError } from '../core/millrace-error.ts'
 import type { QueueTotals } from '../core/queue-counters.ts'
 import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
 import type { AlarmStore } from './alarm-store.ts'
 import type { Backup, BackupReport } from './backup.ts'
-import type { BudgetStore, Spending } from './budget-store.ts'
+import type { BudgetStore } from './budget-store.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { CarriedStore } from './carried-store.ts'
-import type { AddItems, CollectorStore, EndBatch } from './collector-store.ts'
-import type { EmittedJob, EmittedMessage } from './emitted.ts'
+import type { CollectorStore } from './collector-store.ts'
+import type { Delivery, SendResult, Settle, SettleResult } from './delivery.ts'
 import type { FindingStore } from './finding-store.ts'
-import type { EmittedFlow, EmittedStart, FlowStore, MarkUnits, UnitKey } from './flow-store.ts'
+import type { FlowStore } from './flow-store.ts'
 import type { InboxStore } from './inbox-store.ts'
-import type { DeliveredJob, EnqueuedJob, JobStore } from './job-store.ts'
+import type { JobStore } from './job-store.ts'
 import type { KeyStore } from './key-store.ts'
 import type { MetricStore } from './metric-store.ts'
 import type { OtherThread } from './other-thread.ts'
@@ -33,12 +25,11 @@ import type {
   Page,
   PeekedMessage,
   QueueName,
-  RefusedLease,
-  StoredMessage,
 } from './stored-message.ts'
 import type { SwitchStore } from './switch-store.ts'
 
 export type * from './backup.ts'
+export type * from './delivery.ts'
 export type * from './emitted.ts'
 export type * from './other-thread.ts'
 export type * from './stored-message.ts'
@@ -188,10 +179,6 @@ export interface Send extends QueueName {
   readonly allOrNothing?: boolean
 }
 
-export type SendResult =
-  | { readonly status: 'created' | 'duplicate'; readonly id: string; readonly sequence: number }
-  | { readonly status: 'refused'; readonly error: MillraceError }
-
 export interface Receive extends QueueName {
   readonly max: number
   /**
@@ -216,86 +203,6 @@ export interface WhenReady extends QueueName {
   readonly heldNames?: readonly string[]
   readonly signal: AbortSignal
 }
-
-export interface Delivery extends StoredMessage {
-  readonly receipt: string
-  /** Rises with every lease of the store: the fencing token for a handler's own writes. */
-  readonly token: number
-  /** When the lease began and when it ends, by the store's clock; other clocks may differ from it. */
-  readonly leasedAt: number
-  readonly leaseExpiresAt: number
-  /** What is known about the job, when the message is one. */
-  readonly job: DeliveredJob | null
-  /** The unit of a flow that its acknowledgement marks. */
-  readonly unit: UnitKey | null
-}
-
-export type Outcome =
-  /** Done: the message is deleted, and a job completed with its result, which is JSON. */
-  | {
-      readonly kind: 'acknowledge'
-      readonly result?: string
-      /**
-       * Also by a receipt of an earlier lease, as SQS has it: only on standard queues, never while
-       * another lease is live, and never a job, whose end belongs to the holder of its lease.
-       */
-      readonly anyLease?: boolean
-    }
-  /** Retried after a delay; the receive counts. A job stores the error, a safe summary, and the failure. */
-  | {
-      readonly kind: 'retry'
-      readonly delayMs: number
-      readonly error?: string
-      readonly failure?: Failure
-    }
-  /** Ready again: the receive does not count. */
-  | { readonly kind: 'release' }
-  /** Moved to the dead-letter queue now. A job fails, also without such a queue. */
-  | { readonly kind: 'deadLetter'; readonly reason: string; readonly failure?: Failure }
-
-export interface Settlement {
-  readonly receipt: string
-  readonly outcome: Outcome
-  /** Messages that are sent in the commit of this settlement. */
-  readonly emits?: readonly EmittedMessage[]
-  /** Jobs that are enqueued in the same commit. */
-  readonly jobs?: readonly EmittedJob[]
-  /** Lines that the handler has logged. A job keeps them with the attempt that is settled. */
-  readonly logs?: readonly LogLine[]
-  /** Amounts that were spent on the delivery, if they are to be counted with the settlement. */
-  readonly spent?: readonly Spending[]
-  /** Only an acknowledgement may have the rest. It is in the same commit. */
-  readonly flows?: readonly EmittedFlow[]
-  readonly marks?: readonly MarkUnits[]
-  readonly starts?: readonly EmittedStart[]
-  readonly items?: readonly AddItems[]
-  readonly batch?: EndBatch
-  /**
-   * Writes the caller's own rows in the transaction of the settlement, on a connection that it may use
-   * until it ends. If it throws, this settlement is undone and refused with `within_failed`; its
-   * neighbours are settled. It may run again when a commit must be repeated. An embedded store refuses one
-   * that returns a promise. Only where the backend has `callerTransactions`.
-   */
-  readonly within?: (connection: object) => unknown
-  /**
-   * The caller returns the message to its carrier. So after a retry or a release the store waits for it to
-   * arrive again, before it sends another.
-   */
-  readonly returnsToCarrier?: true | undefined
-}
-
-export interface Settle extends QueueName {
-  readonly settlements: readonly Settlement[]
-}
-
-export type SettleResult =
-  | {
-      readonly status: 'settled'
-      readonly emitted: readonly SendResult[]
-      readonly enqueued: readonly EnqueuedJob[]
-    }
-  | RefusedLease
-  | { readonly status: 'refused'; readonly error: MillraceError }
 
 export interface Peek extends QueueName {
   readonly state: MessageState

@@ -6,9 +6,9 @@
 import type { NewMessage } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { QueueCounter } from '../core/queue-counters.ts'
-import type { Delivery, QueueName, Settlement, SettleResult } from './backend.ts'
+import type { Delivery, Settlement, SettleResult } from './delivery.ts'
 import type { NewJob } from './job-store.ts'
-import type { DeadLetterOrigin, StoredMessage } from './stored-message.ts'
+import type { DeadLetterOrigin, QueueName, StoredMessage } from './stored-message.ts'
 
 export interface CarriedStore {
   /**

@@ -132,6 +132,12 @@ export const importRules: readonly ImportRule[] = [
     // The computed import loads the app that the user names.
     outside: ['node:', '(computed)'],
   },
+  // Loaded by apps with a carrier.
+  {
+    part: 'app/open-carried.ts',
+    parts: ['core', 'backends', 'backends/carriers'],
+    outside: [],
+  },
   {
     part: 'app',
     parts: [
@@ -149,8 +155,8 @@ export const importRules: readonly ImportRule[] = [
       'worker',
       'operations',
     ],
-    lazily: ['backends/sqlite', 'backends/postgres', 'sealing'],
-    types: ['sealing'],
+    lazily: ['app/open-carried.ts', 'backends/sqlite', 'backends/postgres', 'sealing'],
+    types: ['backends/carriers', 'sealing'],
     outside: ['node:'],
   },
   // What programs use inside a Lambda function. The store is loaded by functions that have one.

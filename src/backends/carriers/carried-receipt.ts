@@ -49,7 +49,7 @@ export function parseReceipt(text: string): CarriedReceipt | undefined {
   }
 }
 
-/** Finds out changed receipts. Nobody can guess the lease that a receipt names. */
+/** Recognises changed receipts. The lease that a receipt names cannot be guessed. */
 function digestOf(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 12)
 }

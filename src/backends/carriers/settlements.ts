@@ -263,7 +263,7 @@ function returnDelay({ carrier }: CarriedQueue, outcome: Outcome): number | unde
   return Math.min(outcome.delayMs, carrier.capabilities.returnMsMax)
 }
 
-/** Standard queues accept a late acknowledgement. Its effects happen once, whoever is first. */
+/** Standard queues accept a late acknowledgement. Its effects happen once: those of the first settlement. */
 function mayBeLate({ record }: CarriedQueue, { outcome }: Settlement): boolean {
   return outcome.kind === 'acknowledge' && record.settings.type === 'standard'
 }

@@ -68,7 +68,8 @@ const sql = {
     UPDATE message SET state = 0, bucket = NULL, held_until = NULL WHERE sequence = ?`),
   keep: change(`
     UPDATE message SET state = 0, bucket = NULL, due_at = coalesce(held_until, due_at), held_until = NULL
-    WHERE ${oneOf('sequence')} AND generation = ? AND state${byKey} = ${blocked} AND bucket = '${carrierBucket}'`),
+    WHERE ${oneOf('sequence')} AND generation${byKey} = ? AND state${byKey} = ${blocked}
+      AND coalesce(bucket, '') = '${carrierBucket}'`),
   records: query<{ id: string; sequence: number | null }>(`
     SELECT id, sequence FROM carried_delivery WHERE queue = ? AND ${oneOf('id', texts)}`),
   remember: change(`

@@ -28,12 +28,13 @@ import {
 } from '../messages/message-rows.ts'
 import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import type { Queue } from '../queues/queue.ts'
-import { among, change, oneOf, perRow, query, upTo } from '../statements.ts'
+import { among, byKey, change, oneOf, perRow, query, upTo } from '../statements.ts'
 import { filtered, inTurn, type Steps } from '../steps.ts'
 import type { Transaction } from '../transaction.ts'
 import { countedMax, isKept } from './carried-figures.ts'
 
-const isCarried = `state = ${blocked} AND bucket = '${carrierBucket}'`
+/** Without an index: the rows are found by their numbers. */
+const isCarried = `state${byKey} = ${blocked} AND coalesce(bucket, '') = '${carrierBucket}'`
 const waits = `state = 0, bucket = NULL, due_at = coalesce(held_until, due_at), held_until = NULL`
 /**
  * The store decides whether these run, apart from jobs and units: triggers of collectors, messages that it has
@@ -62,14 +63,14 @@ const sql = {
     FROM message WHERE ${oneOf('sequence')} ORDER BY sequence`),
   abandoned: query<{ sequence: number }>(`
     DELETE FROM outgoing
-    WHERE ${among('sequence', `FROM outgoing WHERE queue = ? AND held_until <= ? ORDER BY sequence ${upTo}`)}
+    WHERE ${among('sequence', `FROM outgoing WHERE queue = ? AND held_until <= ? ORDER BY held_until ${upTo}`)}
     RETURNING sequence`),
   confirm: change(`DELETE FROM outgoing WHERE ${oneOf('sequence')}`),
   returnToOutbox: change(`
-    UPDATE message SET ${waits} WHERE ${oneOf('sequence')} AND generation = ? AND ${isCarried}`),
+    UPDATE message SET ${waits} WHERE ${oneOf('sequence')} AND generation${byKey} = ? AND ${isCarried}`),
   release: query<RemovedRow>(`
     DELETE FROM message
-    WHERE ${oneOf('sequence')} AND generation = ? AND ${isCarried}
+    WHERE ${oneOf('sequence')} AND generation${byKey} = ? AND ${isCarried}
       AND job_type IS NULL AND unit IS NULL AND NOT ${isKeptTrack}
     RETURNING sequence, state, group_name, body IS NULL AS apart`),
   // What was handed over first is lost first.
@@ -247,7 +248,7 @@ function* resendHandedBefore(tx: Transaction, queue: Queue, before: number): Ste
   return sequences.length
 }
 
-/** Messages of a FIFO queue left the ready order, or came back. */
+/** Messages of a FIFO queue left the ready order, or returned to it. */
 export function* noteInGroups(
   tx: Transaction,
   queue: Queue,
