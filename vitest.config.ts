@@ -66,7 +66,12 @@ export default defineConfig({
           isolate: false,
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...alone, ...isolated],
-          typecheck: { enabled: true, include: ['test/types/**/*.test-d.ts'] },
+          typecheck: {
+            enabled: true,
+            include: ['test/types/**/*.test-d.ts'],
+            // The step `types` has checked all other files.
+            tsconfig: 'test/types/tsconfig.json',
+          },
         },
       },
       { test: { ...sideBySide, name: 'isolated', include: isolated } },

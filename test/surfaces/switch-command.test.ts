@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
-import { describe, onTestFinished, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { type Mill, open } from '../../src/index.ts'
 import { ChildProgram } from '../support/child-program.ts'
 import { type Ended, runCli } from '../support/cli-process.ts'
-import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts'
+import { type CliEnd, cliScene } from './cli/cli-scene.ts'
 import { commandServers } from './command-servers.ts'
 import { callApi } from './jobs-api/scene.ts'
 import { type Classified, tutor } from './tutor.ts'
@@ -17,9 +17,8 @@ const classifyName = 'tutor-dev-classify'
 const { serve } = commandServers('switch-serve')
 
 interface Place {
-  readonly folder: TemporaryFolder
   readonly data: string
-  run(...args: readonly string[]): Promise<Ended>
+  run(...args: readonly string[]): Promise<CliEnd>
   /** Runs it, and reads the document on stdout. */
   // biome-ignore lint/suspicious/noExplicitAny: documents of any form, looked at by assertions
   read(...args: readonly string[]): Promise<any>
@@ -27,17 +26,12 @@ interface Place {
 
 /** A data directory that does not exist yet. */
 async function newPlace(): Promise<Place> {
-  const folder = await temporaryFolder('switch')
-  onTestFinished(() => folder.remove())
-  const data = folder.file('data')
-  const run = (...args: readonly string[]): Promise<Ended> =>
-    runCli(['switch', ...args], { MILLRACE_DATA: data })
+  const { data, run } = await cliScene()
   return {
-    folder,
     data,
-    run,
+    run: (...args) => run('switch', ...args),
     async read(...args) {
-      const ended = await run(...args, '--json')
+      const ended = await run('switch', ...args, '--json')
       assert.equal(ended.code, 0, ended.stderr)
       assert.equal(ended.stderr, '')
       return JSON.parse(ended.stdout)
@@ -52,7 +46,7 @@ async function placeWithStore(): Promise<Place> {
   return place
 }
 
-async function startWorker({ data }: Place): Promise<ChildProgram> {
+async function startWorker({ data }: Pick<Place, 'data'>): Promise<ChildProgram> {
   const worker = new ChildProgram(new URL('./tutor.child.ts', import.meta.url), { data })
   await worker.next('ready')
   return worker
@@ -63,7 +57,7 @@ async function enqueue(mill: Mill<typeof tutor>, text: string): Promise<string> 
 }
 
 /** A refusal is one line for people, and stdout stays empty. */
-function assertRefused(ended: Ended, code: number, line: RegExp): void {
+function assertRefused(ended: CliEnd, code: number, line: RegExp): void {
   assert.equal(ended.code, code, ended.stderr)
   assert.match(ended.stderr, line)
   assert.equal(ended.stderr.trimEnd().split('\n').length, 1, ended.stderr)
@@ -79,7 +73,9 @@ describe('a switch that the command turns', () => {
     await mill.jobs.waitFor(await enqueue(mill, 'before'))
     assert.equal((await first.next<Classified>('classified')).text, 'before')
 
-    assert.equal((await place.run('hold', ...onPaused, '--by', 'anna')).code, 0)
+    const command = (...args: readonly string[]): Promise<Ended> =>
+      runCli(['switch', ...args], { MILLRACE_DATA: place.data })
+    assert.equal((await command('hold', ...onPaused, '--by', 'anna')).code, 0)
     const held = await enqueue(mill, 'held')
     await assert.rejects(mill.jobs.waitFor(held, second), { code: 'wait_timed_out' })
     first.terminate()
@@ -87,7 +83,7 @@ describe('a switch that the command turns', () => {
 
     const restarted = await startWorker(place)
     await assert.rejects(mill.jobs.waitFor(held, second), { code: 'wait_timed_out' })
-    assert.equal((await place.run('lift', ...onPaused, '--by', 'bob')).code, 0)
+    assert.equal((await command('lift', ...onPaused, '--by', 'bob')).code, 0)
     const { status, attemptsMade } = await mill.jobs.waitFor(held)
     assert.deepEqual([status, attemptsMade], ['completed', 1])
     assert.equal((await restarted.next<Classified>('classified')).text, 'held')

@@ -26,6 +26,7 @@ export function lineProcess({ script, args, env }: LineProcessOptions): LineProc
   const python = spawn('/usr/bin/python3', [file, ...args], { env })
   const waiting = new Map<number, Waiting>()
   const ended = Promise.withResolvers<void>()
+  let hasEnded = false
   let complaints = ''
   let count = 0
   python.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -36,8 +37,15 @@ export function lineProcess({ script, args, env }: LineProcessOptions): LineProc
     waiting.get(id)?.resolve(answer)
     waiting.delete(id)
   })
-  python.once('close', () => {
+  const rejectAll = (): void => {
     for (const { reject } of waiting.values()) reject(new Error(`Python ended: ${complaints}`))
+    waiting.clear()
+  }
+  // A request to a script that ends is rejected with what the script wrote.
+  python.stdin.on('error', () => undefined)
+  python.once('close', () => {
+    hasEnded = true
+    rejectAll()
     ended.resolve()
   })
   return {
@@ -45,7 +53,8 @@ export function lineProcess({ script, args, env }: LineProcessOptions): LineProc
       const id = count++
       const { promise, resolve, reject } = Promise.withResolvers<unknown>()
       waiting.set(id, { resolve, reject })
-      python.stdin.write(`${JSON.stringify({ id, ...request })}\n`)
+      if (hasEnded) rejectAll()
+      else python.stdin.write(`${JSON.stringify({ id, ...request })}\n`)
       return promise
     },
     close() {
