@@ -18,7 +18,10 @@ export interface RekeyProgress {
 export interface RekeyReport extends RekeyProgress {
   /** The key that seals everything now. */
   readonly key: string
-  /** Keys that are not needed any more. */
+  /**
+   * Keys that seal nothing any more. Payloads that were sent before are still recognised by them, so keep them
+   * until the idempotency keys of that time have ended.
+   */
   readonly removed: readonly string[]
 }
 

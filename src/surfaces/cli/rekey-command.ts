@@ -6,6 +6,9 @@ import { exitCodes } from './exit-codes.ts'
 import type { Shell } from './shell.ts'
 import { type Call, inStore, run, type StoreFlags, storeCommand } from './store-command.ts'
 
+/** Equal payloads are recognised by a digest with the key of their time. */
+const keepIt = 'Keep it for as long as idempotency keys of before count: a day by default.'
+
 export function rekeyCommand(parent: Command, shell: Shell): void {
   const command = storeCommand(parent, {
     usage: 'rekey',
@@ -30,7 +33,7 @@ async function sealAgain(call: Call<StoreFlags>): Promise<void> {
     if (flags.json) return output.json(report)
     const { sealed, key, removed } = report
     output.line(`Sealed ${sealed} texts with the key '${key}'.`)
-    for (const id of removed) output.line(`The key '${id}' is not needed any more.`)
+    for (const id of removed) output.line(`The key '${id}' seals nothing any more. ${keepIt}`)
   } catch (error) {
     if (!stopping.signal.aborted) throw error
     const message = 'Interrupted. Run the command again to seal the rest.'
