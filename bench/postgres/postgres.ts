@@ -90,10 +90,9 @@ function notesOf({ libraries }: Comparison, size: Size): readonly string[] {
     'Waiting and finished: the worker runs three quarters of the jobs that were enqueued before it',
     'Disk space: tables with their indexes, after jobs that were enqueued and run by turns in slices of 20,000',
     'Disk space: dead rows are those that the server has not vacuumed yet (n_dead_tup)',
-    'Worker rates: Node is the limit, with about 37 µs a job of the 58 µs that both cores spend, a sixth of it garbage collection',
-    'Worker rates: the start of the thread that keeps leases takes about 0.25 s of processor time of a run of less than 1 s',
+    'Worker rates: limited by the processor time of Node for each job, more than by the server',
+    'Worker rates: include the start of the thread that keeps leases, which counts in a run of a second',
     'Pickup: a claim takes two round trips before the handler starts, graphile-worker takes one',
-    'Enqueueing 1,000 a call: 1.4, 1.9 and 2.4 times graphile-worker in three runs; the cause is not known yet',
     'Lost: neither started nor waiting at the end. Repeated: started twice, or started and still waiting',
   ]
 }

@@ -16,7 +16,7 @@ const horizonMs = 5
 const horizonsMax = 4
 
 /** Claiming more than this does not make a commit noticeably cheaper per job. */
-export const claimsAheadMax = 1_000
+export const claimsAheadMax = 500
 
 /** The same where handlers wait for the claim. */
 const blockingClaimMax = 200
