@@ -7,13 +7,13 @@ export type {
   CarrierChoice,
   CarrierOpening,
 } from './backends/carriers/carrier.ts'
+export type {
+  AnySqsClient,
+  SqsClientSettings,
+  SqsCredentials,
+} from './backends/carriers/sqs/any-client.ts'
 export {
   type SqsCarrierOptions,
   type SqsPollers,
   sqs,
 } from './backends/carriers/sqs/carrier-choice.ts'
-export type {
-  AnySqsClient,
-  SqsClientSettings,
-  SqsCredentials,
-} from './backends/carriers/sqs/connection.ts'

@@ -15,7 +15,7 @@ import { describeConsumers } from './consumers.ts'
 import { execute, manifest, names, Project, pack, root } from './project.ts'
 
 /** Just above the sizes of today, unpacked. A bound that is reached asks for a look at what was added. */
-const bytesMax: Readonly<Record<string, number>> = { dist: 3_800_000, docs: 405_000 }
+const bytesMax: Readonly<Record<string, number>> = { dist: 4_200_000, docs: 420_000 }
 
 /** Each module costs time and memory; the modules that run an app are three times as many. */
 const modulesOfEntryMax = 65

@@ -71,15 +71,16 @@ const sql = {
     `UPDATE message SET
       due_at = ?, held_until = ?, token = ${unleasedToken}, bucket = NULL ${live}`,
   ),
+  // Blocked messages are read in the order of sending.
   handBack: change(`
     UPDATE message SET
-      state = 0, held_until = NULL, token = ${unleasedToken}, bucket = NULL,
-      receive_count = ? ${live}`),
-  handToCarrier: change(`
-    UPDATE message SET
-      state = ${blocked}, bucket = '${carrierBucket}', due_at = sent_at, held_until = ?,
+      state = ?, bucket = ?, held_until = ?,
+      due_at = CASE WHEN ? = 1 THEN sent_at ELSE due_at END,
       token = ${unleasedToken}, receive_count = ? ${live}`),
 }
+
+/** Back to the ready order: the state, no bucket, and no other time. */
+const inOrder = [ready, null, null, 0] as const
 
 /** How long after its time a message that its carrier delays is sent again, if it has not arrived. */
 const carrierGraceMs = 60_000
@@ -291,10 +292,9 @@ function* returnToReady(
   const receiveCount = countReceive ? row.receive_count : row.receive_count - 1
   const { sequence, token } = receipt
   const values = [receiveCount, sequence, queue.generation, token, tx.now] as const
-  const isReturned = returnsToCarrier
-    ? yield* tx.changed(sql.handToCarrier, tx.now, ...values)
-    : yield* tx.changed(sql.handBack, ...values)
-  if (!isReturned) return leaseRefusal(tx, row, receipt) ?? 'stale'
+  const place = returnsToCarrier ? ([blocked, carrierBucket, tx.now, 1] as const) : inOrder
+  if (!(yield* tx.changed(sql.handBack, ...place, ...values)))
+    return leaseRefusal(tx, row, receipt) ?? 'stale'
   if (row.job !== null && countReceive) {
     yield* noteAttempt(tx, row, { outcome: 'retried', error, failure, at: tx.now })
   }

@@ -6,8 +6,8 @@ import { checkOneOf, checkRange, describeGiven, type Violations } from '../../..
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../../../core/options.ts'
 import type { CarrierChoice } from '../carrier.ts'
+import { type AnySqsClient, isSqsClient, type SqsClientSettings } from './any-client.ts'
 import { sqsCapabilities } from './capabilities.ts'
-import { type AnySqsClient, isSqsClient, type SqsClientSettings } from './connection.ts'
 
 export interface SqsCarrierOptions {
   /** An `SQSClient`, which stays open, or the settings of a new one. Default: those of the SDK. */

@@ -11,6 +11,7 @@ import type {
   ReceiveMessageCommandOutput,
   SendMessageBatchCommandOutput,
 } from '@aws-sdk/client-sqs'
+import { type AnySqsClient, isSqsClient, type SqsClientSettings } from './any-client.ts'
 import { sqsError } from './sqs-error.ts'
 
 type Sdk = typeof import('@aws-sdk/client-sqs')
@@ -32,28 +33,6 @@ interface Outputs {
 export type SqsAction = keyof Outputs
 
 type InputOf<Action extends SqsAction> = ConstructorParameters<Sdk[`${Action}Command`]>[0]
-
-/** An `SQSClient` of `@aws-sdk/client-sqs`, without its types: they may be missing. */
-export interface AnySqsClient {
-  send(command: never, options?: never): Promise<unknown>
-}
-
-export interface SqsClientSettings {
-  readonly region?: string
-  /** Of a server that speaks the protocol of SQS, such as Millrace's own. */
-  readonly endpoint?: string
-  /** Fixed, or a function of the SDK that fetches them. */
-  readonly credentials?: SqsCredentials | (() => Promise<SqsCredentials>)
-  /** Tries of one call. Default: that of the SDK. */
-  readonly maxAttempts?: number
-}
-
-export interface SqsCredentials {
-  readonly accessKeyId: string
-  readonly secretAccessKey: string
-  readonly sessionToken?: string
-  readonly expiration?: Date
-}
 
 export interface CallScene {
   /** As the program names it; undefined for calls that no queue has. */
@@ -96,10 +75,6 @@ export class SqsConnection {
   close(): void {
     this.#own?.destroy()
   }
-}
-
-export function isSqsClient(given: AnySqsClient | SqsClientSettings): given is AnySqsClient {
-  return 'send' in given && typeof given.send === 'function'
 }
 
 /** Every long poll keeps a connection busy. With the SDK's 50, sends would wait for the polls of many queues. */

@@ -14,8 +14,9 @@ import type {
   CarrierSend,
   CarrierSent,
 } from '../carrier.ts'
+import type { AnySqsClient, SqsClientSettings } from './any-client.ts'
 import { sqsCapabilities } from './capabilities.ts'
-import { type AnySqsClient, type SqsClientSettings, SqsConnection } from './connection.ts'
+import { SqsConnection } from './connection.ts'
 import { LeaseChanges } from './lease-changes.ts'
 import { MessageSender } from './message-sender.ts'
 import { QueueReceiver } from './queue-receiver.ts'
