@@ -20,8 +20,6 @@ export interface CarriedStore {
   sent(request: SentMessages): Promise<void>
   /** They could not be sent, and may be taken again. */
   untake(request: SentMessages): Promise<void>
-  /** Messages that are said to be at a carrier, and that it has lost: they are sent again. */
-  resend(request: ResendMessages): Promise<number>
   /** Adds to the figures of a queue what the carrier alone knows. */
   note(request: CarriedFigures): Promise<void>
   /** Lets no message of the queue go to the carrier for some time, because people look at them in the store. */
@@ -57,11 +55,6 @@ export interface OutgoingJob {
 
 export interface SentMessages extends QueueName {
   readonly sequences: readonly number[]
-}
-
-export interface ResendMessages extends QueueName {
-  /** Only what was handed to the carrier before this time, by the clock of the store. */
-  readonly before: number
 }
 
 export interface CarriedFigures extends QueueName {

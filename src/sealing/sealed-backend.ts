@@ -189,7 +189,6 @@ function carriedSeals(sealer: Sealer): Seals<CarriedStore> {
     take: null,
     sent: null,
     untake: null,
-    resend: null,
     note: null,
     keep: null,
     admission: null,

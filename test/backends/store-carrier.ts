@@ -21,8 +21,6 @@ export const storeCarrierCapabilities: CarrierCapabilities = {
   fencedReceipts: true,
   delayMsMax: limits.delayMs.max,
   returnMsMax: limits.visibilityMs.max,
-  messageBytesMax: limits.messageBytesMax.max,
-  attributesMax: 10,
 }
 
 const labelsName = 'millrace.labels'
@@ -77,7 +75,7 @@ export function storeCarrier(backend: Backend): Carrier {
       const results = await backend.settle({ queue, settlements })
       return results.map(({ status }) => status === 'settled')
     },
-    async giveBack({ queue, messages }) {
+    async release({ queue, messages }) {
       const settlements = messages.map(({ handle: receipt, delayMs, error }) => ({
         receipt,
         outcome:

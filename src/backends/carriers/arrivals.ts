@@ -175,7 +175,7 @@ export class Arrivals {
       const cancel = this.#options.ports.timers.after(Math.min(2_000, visibilityMs / 2), () => {
         const index = list.indexOf(landed)
         if (index >= 0) list.splice(index, 1)
-        this.#giveBack(queue, [delivery], 0)
+        this.#release(queue, [delivery], 0)
       })
       const landed = { delivery, cancel }
       list.push(landed)
@@ -192,7 +192,7 @@ export class Arrivals {
       for (const { delivery, cancel } of list.splice(0)) {
         cancel()
         const messages = [{ handle: delivery.handle, delayMs: 0 }]
-        if (queue) work.push(queue.carrier.giveBack({ queue: name, messages }).catch(() => []))
+        if (queue) work.push(queue.carrier.release({ queue: name, messages }).catch(() => []))
       }
     }
     await Promise.all(work)
@@ -237,7 +237,7 @@ export class Arrivals {
       const removal = queue.carrier.remove({ queue: queue.name, messages: ends })
       removal.catch((error: unknown) => this.#options.onFailure(queue.name, error))
     }
-    if (returned.length > 0) this.#giveBack(queue, returned, closedPollMs)
+    if (returned.length > 0) this.#release(queue, returned, closedPollMs)
     return deliveries
   }
 
@@ -285,9 +285,9 @@ export class Arrivals {
     return delivery
   }
 
-  #giveBack(queue: CarriedQueue, found: readonly CarrierDelivery[], delayMs: number): void {
+  #release(queue: CarriedQueue, found: readonly CarrierDelivery[], delayMs: number): void {
     const messages = found.map(({ handle }) => ({ handle, delayMs }))
-    const returned = queue.carrier.giveBack({ queue: queue.name, messages })
+    const returned = queue.carrier.release({ queue: queue.name, messages })
     returned.catch((error: unknown) => this.#options.onFailure(queue.name, error))
   }
 }

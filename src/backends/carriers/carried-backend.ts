@@ -19,6 +19,7 @@ import { CarriedParts } from './carried-parts.ts'
 import type { CarriedQueue } from './carried-queues.ts'
 import { parseReceipt } from './carried-receipt.ts'
 import type { Carrier } from './carrier.ts'
+import { mayChangeStore } from './settlements.ts'
 
 export interface CarriedOptions {
   readonly store: Backend
@@ -150,7 +151,9 @@ export function carriedBackend(options: CarriedOptions): CarriedBackend {
       const results = await (queue === undefined
         ? store.settle(request)
         : settlements.settle(queue, request.settlements))
-      parts.noteChange()
+      // What only the carrier has was settled without the store.
+      if (request.settlements.some(mayChangeStore)) parts.noteChange()
+      else arrivals.wake()
       return results
     },
     peek: async (request) => {

@@ -72,7 +72,7 @@ export class CarriedParts {
     this.#relayOf(queue).start()
   }
 
-  /** A trigger that came from elsewhere is tracked from here on, because its batch is. */
+  /** A trigger that the store has not sent is tracked from here on, because its batch is. */
   collectors(store: CollectorStore): CollectorStore {
     return {
       ...store,

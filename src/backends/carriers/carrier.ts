@@ -41,9 +41,6 @@ export interface CarrierCapabilities {
   /** The longest delay of a new message, and of one that is returned. */
   readonly delayMsMax: number
   readonly returnMsMax: number
-  readonly messageBytesMax: number
-  /** Attributes of a message, those that Millrace needs included; null for any number. */
-  readonly attributesMax: number | null
 }
 
 export interface Carrier {
@@ -64,7 +61,7 @@ export interface Carrier {
   /** Deletes messages. Returns whether each was still there, as far as the carrier knows. */
   remove(request: CarrierRemove): Promise<readonly boolean[]>
   /** Makes messages receivable again after a delay. */
-  giveBack(request: CarrierGiveBack): Promise<readonly boolean[]>
+  release(request: CarrierRelease): Promise<readonly boolean[]>
   /** Only with the capability. */
   peek(request: CarrierPeek): Promise<Page<CarrierPeeked>>
 
@@ -160,11 +157,11 @@ export interface CarrierEnd {
   readonly error?: string | undefined
 }
 
-export interface CarrierGiveBack extends QueueName {
-  readonly messages: readonly CarrierReturn[]
+export interface CarrierRelease extends QueueName {
+  readonly messages: readonly CarrierReleased[]
 }
 
-export interface CarrierReturn {
+export interface CarrierReleased {
   readonly handle: string
   readonly delayMs: number
   /** It counts as an attempt that failed for this reason; undefined if it was released. */

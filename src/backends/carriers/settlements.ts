@@ -200,7 +200,7 @@ export class Settlements {
       ends.length > 0 &&
         carrier.remove({ queue, messages: ends }).then((all) => note(removed, all)),
       returns.length > 0 &&
-        carrier.giveBack({ queue, messages: returns }).then((all) => note(returned, all)),
+        carrier.release({ queue, messages: returns }).then((all) => note(returned, all)),
     ])
     return done
   }
@@ -248,6 +248,11 @@ export class Settlements {
 const invalid = { status: 'refused', error: new MillraceError('receipt_invalid') } as const
 const settled: SettleResult = { status: 'settled', emitted: [], enqueued: [] }
 const gone: Outcome = { kind: 'acknowledge' }
+
+export function mayChangeStore(settlement: Settlement): boolean {
+  const receipt = parseReceipt(settlement.receipt)
+  return receipt === undefined || receipt.stored !== null || hasEffects(settlement)
+}
 
 /** Whether the store takes part in a settlement of a message that only the carrier has. */
 function hasEffects(settlement: Settlement): boolean {

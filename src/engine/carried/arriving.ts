@@ -88,7 +88,7 @@ export function* arriveMessages(tx: Transaction, request: Arrive): Steps<readonl
   const { messages, visibilityMs, heldNames } = request
   const queue = yield* tx.queue(request.queue)
   const gate = yield* gateOf({ view: tx, queue, heldNames })
-  // A FIFO queue is held as a whole: a message that waited elsewhere would lose its place.
+  // A FIFO queue is held as a whole: a message that waits in the store would lose its place.
   if (gate?.isHeld && queue.settings.type === 'fifo')
     return messages.map(() => ({ status: 'held' }))
   const records = yield* readRecords(tx, queue, messages)

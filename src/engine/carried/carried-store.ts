@@ -7,13 +7,12 @@ import { refusedAlone } from '../messages/settling-alone.ts'
 import { boundStore, changes, type Operations, reads } from '../operations.ts'
 import { arriveMessages, readAdmission, settleArrived } from './arriving.ts'
 import { keepMessages, noteFigures } from './carried-figures.ts'
-import { confirmSent, resendLost, takeOutgoing, untake } from './outbox.ts'
+import { confirmSent, takeOutgoing, untake } from './outbox.ts'
 
 const operations: Operations<Omit<CarriedStore, 'settle'>> = {
   take: changes(takeOutgoing),
   sent: changes(confirmSent),
   untake: changes(untake),
-  resend: changes(resendLost),
   note: changes(noteFigures),
   keep: changes(keepMessages),
   admission: reads(readAdmission),

@@ -7,7 +7,6 @@
 import type {
   OutgoingJob,
   OutgoingMessage,
-  ResendMessages,
   SentMessages,
   TakeOutgoing,
 } from '../../backends/carried-store.ts'
@@ -116,8 +115,7 @@ export function* takeOutgoing(
     abandoned.map(({ sequence }) => sequence),
   )
   if (yield* isKept(tx, queue)) return []
-  // The carrier keeps nothing for longer than its queue.
-  yield* resendHandedBefore(tx, queue, tx.now - queue.settings.retentionMs)
+  yield* resendExpired(tx, queue)
   const rows = yield* openRows(tx, queue, max)
   if (rows.length === 0) return []
   const sequences = JSON.stringify(rows.map(({ sequence }) => sequence))
@@ -234,18 +232,12 @@ function* returnToOutbox(tx: Transaction, queue: Queue, sequences: readonly numb
   tx.gainedReady(queue)
 }
 
-export function* resendLost(
-  tx: Transaction,
-  { queue: name, before }: ResendMessages,
-): Steps<number> {
-  return yield* resendHandedBefore(tx, yield* tx.queue(name), before)
-}
-
-function* resendHandedBefore(tx: Transaction, queue: Queue, before: number): Steps<number> {
+/** The carrier keeps nothing for longer than its queue. */
+function* resendExpired(tx: Transaction, queue: Queue): Steps<void> {
+  const before = tx.now - queue.settings.retentionMs
   const lost = yield* tx.all(sql.lost, queue.generation, before)
   const sequences = lost.map(({ sequence }) => sequence)
   yield* returnToOutbox(tx, queue, sequences)
-  return sequences.length
 }
 
 /** Messages of a FIFO queue left the ready order, or returned to it. */

@@ -38,7 +38,7 @@ describe('a program with BullMQ', () => {
     const third = await receiveOne(at.carrier)
     // Its attempts are BullMQ's: they do not end it here.
     const messages = [{ handle: second.handle, delayMs: 0, error: 'boom' }]
-    assert.deepEqual(await at.carrier.giveBack({ queue, messages }), [true])
+    assert.deepEqual(await at.carrier.release({ queue, messages }), [true])
     assert.equal((await receiveOne(at.carrier)).id, 'my-id')
     assert.equal(third.body, '{}')
   })

@@ -68,9 +68,7 @@ describe('a received job of BullMQ', () => {
     for (let time = 0; time < 3; time++) {
       const { handle, body, receiveCount } = await receiveOne(carrier)
       assert.deepEqual([body, receiveCount], ['1', 1])
-      assert.deepEqual(await carrier.giveBack({ queue, messages: [{ handle, delayMs: 0 }] }), [
-        true,
-      ])
+      assert.deepEqual(await carrier.release({ queue, messages: [{ handle, delayMs: 0 }] }), [true])
     }
   })
 
@@ -78,17 +76,17 @@ describe('a received job of BullMQ', () => {
     const at = await scene()
     const [id = ''] = await send(at.carrier, '1')
     const released = await receiveOne(at.carrier)
-    await at.carrier.giveBack({ queue, messages: [{ handle: released.handle, delayMs: 50 }] })
+    await at.carrier.release({ queue, messages: [{ handle: released.handle, delayMs: 50 }] })
     const failed = await receiveOne(at.carrier)
     assert.equal(failed.receiveCount, 1)
     const messages = [{ handle: failed.handle, delayMs: 50, error: 'boom' }]
-    assert.deepEqual(await at.carrier.giveBack({ queue, messages }), [true])
+    assert.deepEqual(await at.carrier.release({ queue, messages }), [true])
     const job = await bullQueue(at).getJob(id)
     assert.deepEqual([job?.attemptsMade, job?.failedReason], [1, 'boom'])
     const again = await receiveOne(at.carrier)
     assert.equal(again.receiveCount, 2)
     const retried = [{ handle: again.handle, delayMs: 0, error: 'boom' }]
-    assert.deepEqual(await at.carrier.giveBack({ queue, messages: retried }), [true])
+    assert.deepEqual(await at.carrier.release({ queue, messages: retried }), [true])
     assert.equal((await receiveOne(at.carrier)).receiveCount, 3)
   })
 
@@ -110,7 +108,7 @@ describe('a received job of BullMQ', () => {
       { handle, delayMs: 10 },
       { handle, delayMs: 0, error: '' },
     ]
-    assert.deepEqual(await carrier.giveBack({ queue, messages: back }), [false, false, false])
+    assert.deepEqual(await carrier.release({ queue, messages: back }), [false, false, false])
     assert.deepEqual(await carrier.remove({ queue, messages: [again] }), [true])
   })
 
@@ -128,7 +126,7 @@ describe('a received job of BullMQ', () => {
     const messages = handles.map((handle) => ({ handle, delayMs: 0 }))
     const nothing = handles.map(() => false)
     assert.deepEqual(await carrier.remove({ queue, messages }), nothing)
-    assert.deepEqual(await carrier.giveBack({ queue, messages }), nothing)
+    assert.deepEqual(await carrier.release({ queue, messages }), nothing)
     const leases = handles.map((handle) => ({ handle, visibilityMs: 10 }))
     assert.deepEqual(await carrier.extend({ queue, leases }), nothing)
   })

@@ -60,7 +60,7 @@ describe.each(sqsServers)('messages leased from $name', (kind) => {
     await sendBodies(carrier, queue, bodies(2))
     const [now, later] = await receiveAll(carrier, queue, 2)
     assert.ok(now !== undefined && later !== undefined)
-    const back = await carrier.giveBack({
+    const back = await carrier.release({
       queue,
       messages: [
         { handle: now.handle, delayMs: 0 },
@@ -75,7 +75,7 @@ describe.each(sqsServers)('messages leased from $name', (kind) => {
   test('cannot be given back for longer than SQS allows', async () => {
     const carrier = await scene.open()
     const queue = await newQueue(carrier)
-    const giving = carrier.giveBack({ queue, messages: [{ handle: 'any', delayMs: 43_200_001 }] })
+    const giving = carrier.release({ queue, messages: [{ handle: 'any', delayMs: 43_200_001 }] })
     await assert.rejects(giving, { code: 'invalid_argument' })
   })
 
@@ -122,7 +122,7 @@ describe.each(sqsServers)('messages leased from $name', (kind) => {
     )
     await carrier.send({ queue, messages })
     const all = await receiveAll(carrier, queue, 3)
-    await carrier.giveBack({ queue, messages: all.map(({ handle }) => ({ handle, delayMs: 0 })) })
+    await carrier.release({ queue, messages: all.map(({ handle }) => ({ handle, delayMs: 0 })) })
     const again = await receiveAll(carrier, queue, 3)
     assert.deepEqual(
       again.map(({ body }) => body),

@@ -1,6 +1,7 @@
 /** The port of carriers on BullMQ: which calls become which scripts. */
 import type { JobType, RedisConnection } from 'bullmq'
 import { MillraceError } from '../../../core/millrace-error.ts'
+import { pause } from '../../../core/pause.ts'
 import type { Ports } from '../../../core/ports.ts'
 import type { CarriedLevels } from '../../carried-store.ts'
 import type { Page, QueueName } from '../../stored-message.ts'
@@ -9,11 +10,11 @@ import type {
   CarrierCapabilities,
   CarrierDelivery,
   CarrierExtend,
-  CarrierGiveBack,
   CarrierMessage,
   CarrierPeek,
   CarrierPeeked,
   CarrierReceive,
+  CarrierRelease,
   CarrierRemove,
   CarrierSend,
   CarrierSent,
@@ -126,7 +127,7 @@ export class BullmqCarrier implements Carrier {
           ids.length === 0 ? [] : await target.backend.extendLocks(ids, tokens, visibilityMs)
         for (const { id, token } of lasting) if (!lost.includes(id)) extended.add(token)
         if (visibilityMs > 0) return
-        const released = await Promise.all(live.map((lease) => target.release(lease)))
+        const released = await Promise.all(live.map((lease) => target.unlock(lease)))
         for (const [index, { token }] of live.entries()) if (released[index]) extended.add(token)
       }),
     )
@@ -138,9 +139,9 @@ export class BullmqCarrier implements Carrier {
     return this.#tracked(this.#each(messages, (lease, end) => target.finish(lease, end)))
   }
 
-  async giveBack({ queue, messages }: CarrierGiveBack): Promise<readonly boolean[]> {
+  async release({ queue, messages }: CarrierRelease): Promise<readonly boolean[]> {
     const target = this.#queue(queue)
-    return this.#each(messages, (lease, returned) => target.giveBack(lease, returned))
+    return this.#each(messages, (lease, returned) => target.release(lease, returned))
   }
 
   async peek({ queue, ...request }: CarrierPeek): Promise<Page<CarrierPeeked>> {
@@ -199,7 +200,7 @@ export class BullmqCarrier implements Carrier {
       const leftMs = deadline - clock.monotonic()
       if (jobs.length > 0 || leftMs <= 0) return jobs.map(delivery)
       // The marker does not say when a rate limit ends.
-      if (limitedMs > 0) await pause(Math.min(limitedMs, leftMs), timers, signal)
+      if (limitedMs > 0) await pause(timers, Math.min(limitedMs, leftMs), signal)
       else {
         await target.waits.wait({ ms: leftMs, signal }).catch((error: unknown) => {
           throw redisError(error, place)
@@ -261,20 +262,4 @@ function delivery({ job, lease }: LeasedJob): CarrierDelivery {
     firstReceivedAt: processedOn ?? timestamp,
     receiveCount: receiveCountOf(job),
   }
-}
-
-function pause(
-  ms: number,
-  timers: Ports['timers'],
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      cancel()
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    const cancel = timers.after(ms, end)
-    signal?.addEventListener('abort', end, { once: true })
-  })
 }

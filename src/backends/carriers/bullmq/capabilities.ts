@@ -9,6 +9,4 @@ export const bullmqCapabilities: CarrierCapabilities = {
   fencedReceipts: true,
   delayMsMax: limits.messageDelayMs.max,
   returnMsMax: limits.messageDelayMs.max,
-  messageBytesMax: limits.messageBytesMax.max,
-  attributesMax: null,
 }

@@ -1,7 +1,7 @@
 /** One queue of BullMQ: fetching, settling and looking for jobs whose lease has ended. */
 import type { RedisConnection, RedisQueueBackend } from 'bullmq'
 import type { Ports } from '../../../core/ports.ts'
-import type { CarrierEnd, CarrierReturn } from '../carrier.ts'
+import type { CarrierEnd, CarrierReleased } from '../carrier.ts'
 import type { Argument, CommandBatch } from './command-batch.ts'
 import { FetchedAhead } from './fetched-ahead.ts'
 import type { FetchedJob } from './job-content.ts'
@@ -98,7 +98,7 @@ export class CarrierQueue {
   async takeBack(jobs: readonly LeasedJob[]): Promise<void> {
     await Promise.all(
       // One that fails is received again when its lease has ended.
-      jobs.map(({ lease }) => this.giveBack(lease, { delayMs: 0 }).catch(() => false)),
+      jobs.map(({ lease }) => this.release(lease, { delayMs: 0 }).catch(() => false)),
     )
   }
 
@@ -138,9 +138,9 @@ export class CarrierQueue {
   }
 
   /** Returns whether the lease was live. */
-  async giveBack(
+  async release(
     lease: Lease,
-    { delayMs, error }: Omit<CarrierReturn, 'handle'>,
+    { delayMs, error }: Omit<CarrierReleased, 'handle'>,
   ): Promise<boolean> {
     const { backend } = this
     const { id, token } = lease
@@ -164,7 +164,7 @@ export class CarrierQueue {
   }
 
   /** Makes a job receivable at once; its receive counts. */
-  release({ id, token }: Lease): Promise<boolean> {
+  unlock({ id, token }: Lease): Promise<boolean> {
     return this.#settled('retryJob', this.backend.retryJobArgs(id, false, token))
   }
 

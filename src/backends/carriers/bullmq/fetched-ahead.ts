@@ -1,7 +1,7 @@
 /**
  * Jobs that BullMQ's scripts have fetched while they ended others, as for its own workers: a process that settles
  * one job of a full queue soon receives the next one. It saves a script, a round trip and a sync of the disk. A job
- * that is not received soon is taken back.
+ * that is not received soon is released.
  */
 import type { Ports } from '../../../core/ports.ts'
 import type { LeasedJob } from './leases.ts'

@@ -12,6 +12,4 @@ export const sqsCapabilities: CarrierCapabilities = {
   delayMsMax: limits.delayMs.max,
   // SQS counts twelve hours from the receive, so there is room for what the attempt has taken.
   returnMsMax: 11 * 3_600_000,
-  messageBytesMax: limits.messageBytesMax.max,
-  attributesMax: limits.attributesPerMessage.max,
 }

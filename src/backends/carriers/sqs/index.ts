@@ -6,10 +6,10 @@ import type {
   Carrier,
   CarrierDelivery,
   CarrierExtend,
-  CarrierGiveBack,
   CarrierOpening,
   CarrierQueue,
   CarrierReceive,
+  CarrierRelease,
   CarrierRemove,
   CarrierSend,
   CarrierSent,
@@ -118,7 +118,7 @@ class SqsCarrier implements Carrier {
     return this.#callsOf(queue).leases.remove(messages.map(({ handle }) => handle))
   }
 
-  giveBack({ queue, messages }: CarrierGiveBack): Promise<readonly boolean[]> {
+  release({ queue, messages }: CarrierRelease): Promise<readonly boolean[]> {
     return this.#callsOf(queue).leases.change(
       messages.map(({ handle, delayMs }) => ({ handle, visibilityMs: delayMs })),
     )
