@@ -43,7 +43,7 @@ export interface OutgoingMessage extends StoredMessage {
   /** The store decides whether it runs: it is a job, the unit of a flow, or the trigger of a collector. */
   readonly isTracked: boolean
   readonly job: OutgoingJob | null
-  /** What the dead letter of a job says about the job. */
+  /** The details of the job of a dead letter. */
   readonly details: string | null
 }
 
@@ -67,7 +67,7 @@ export interface CarriedLevels {
   readonly ready: number
   readonly leased: number
   readonly delayed: number
-  /** When the oldest message that could be received was sent; null if none, or if the carrier does not tell. */
+  /** When the oldest message that could be received was sent; null if none, or if the carrier does not report it. */
   readonly oldestSentAt: number | null
 }
 

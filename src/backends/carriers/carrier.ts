@@ -76,7 +76,7 @@ export interface CarrierQueue extends QueueName {
   readonly isTracked: boolean
 }
 
-/** What a message says about itself beside its content. */
+/** What accompanies the content of a message. */
 export interface CarrierLabels {
   /** Of the store: the message that it names if it is tracked, else how a repeated sending is recognised. */
   readonly id: string
@@ -91,7 +91,7 @@ export interface CarrierLabels {
 }
 
 export interface CarrierMessage {
-  /** Null if nothing needs to be said. */
+  /** Null if there are none. */
   readonly labels: CarrierLabels | null
   readonly body: string
   readonly attributes: Readonly<Record<string, MessageAttribute>>

@@ -17,7 +17,7 @@ export class HeldDeliveries {
   readonly #held = new Map<string, Held>()
   /** The receipt of the latest delivery of each message. */
   readonly #latest = new Map<string, string>()
-  /** Receipts of the store for deliveries that it has come to track. */
+  /** Receipts of the store for deliveries that it tracks by now. */
   readonly #tracked = new Map<string, string>()
   /** Queues with messages that the store does not know. */
   readonly #untracked = new Set<string>()

@@ -137,7 +137,7 @@ function carriedMessage(message: OutgoingMessage, isFifo: boolean, { ids }: Port
     systemAttributes,
     delayMs: isFifo ? null : 0,
     group,
-    // A tracked message may be sent again, and the store tells the copies apart.
+    // A tracked message may be sent again, and the store recognises the copies.
     deduplicationId: isTracked && deduplicationId !== null ? ids.next() : deduplicationId,
   }
 }

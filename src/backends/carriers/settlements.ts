@@ -65,7 +65,7 @@ export class Settlements {
     return results
   }
 
-  /** A delivery that the store has come to track has a receipt there. */
+  /** A delivery that the store tracks by now has a receipt there. */
   #receiptOf(text: string): CarriedReceipt | undefined {
     const receipt = parseReceipt(text)
     const stored = this.#options.held.storedReceipt(text)

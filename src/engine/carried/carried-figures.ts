@@ -83,7 +83,7 @@ export function* withCarried(
   return { ...sumOf(stored, row, atCarrier), oldestSentAt: row.oldest_at }
 }
 
-/** Since when the oldest message waits at the carrier, as far as the carrier tells. */
+/** Since when the oldest message waits at the carrier, as far as the carrier reports it. */
 export function* carriedSince(view: View, queue: Queue): Steps<number | null> {
   return (yield* notedLevels(view, queue))?.oldest_at ?? null
 }

@@ -199,7 +199,7 @@ export class BullmqCarrier implements Carrier {
       }
       const leftMs = deadline - clock.monotonic()
       if (jobs.length > 0 || leftMs <= 0) return jobs.map(delivery)
-      // The marker does not say when a rate limit ends.
+      // The marker does not show when a rate limit ends.
       if (limitedMs > 0) await pause(timers, Math.min(limitedMs, leftMs), signal)
       else {
         await target.waits.wait({ ms: leftMs, signal }).catch((error: unknown) => {

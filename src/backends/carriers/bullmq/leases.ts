@@ -11,7 +11,7 @@ export interface LeasedJob {
 export interface Lease {
   readonly id: string
   readonly token: string
-  /** What the job itself says about how many finished jobs are kept. */
+  /** How many finished jobs are kept, by the options of the job. */
   readonly keep?: KeepOptions
 }
 

@@ -19,7 +19,7 @@ export interface BullmqLimiter {
 export interface BullmqOptions {
   /** What the keys of all queues begin with. Default: `bull`, as in BullMQ. */
   readonly prefix?: string
-  /** Default: the last 1,000. A job that says itself what is kept of it is kept as it says. */
+  /** Default: the last 1,000. The options of a job have precedence. */
   readonly removeOnComplete?: KeptJobs
   /** Default: the last 1,000. */
   readonly removeOnFail?: KeptJobs

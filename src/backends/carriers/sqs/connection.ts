@@ -54,7 +54,7 @@ export class SqsConnection {
   constructor(sdk: Sdk, client: AnySqsClient | SqsClientSettings) {
     this.#sdk = sdk
     this.#own = isSqsClient(client) ? undefined : openClient(sdk, client)
-    // Clients of all versions take these commands, which only their types do not say.
+    // Clients of all versions take these commands, although their types do not allow it.
     this.#client = (this.#own ?? client) as { readonly send: Send }
   }
 

@@ -1,5 +1,5 @@
 /**
- * What a message says about itself, as one attribute of a message of SQS: JSON, so that it takes one of the ten
+ * The labels of a message, as one attribute of a message of SQS: JSON, so that it takes one of the ten
  * attributes. Other programs may write to the queue, so what is read is checked.
  */
 import { isObject, parseJsonObject } from '../../../sqs/json-object.ts'
@@ -16,7 +16,7 @@ export interface Labelled {
   readonly systemAttributes: Readonly<Record<string, string>>
 }
 
-/** Undefined if there is nothing to say. */
+/** Undefined if there are no labels. */
 export function formatLabels({ labels, systemAttributes }: Labelled): string | undefined {
   const isEmpty = Object.keys(systemAttributes).length === 0
   if (labels === null && isEmpty) return undefined

@@ -111,7 +111,7 @@ function isRefusedCall(result: EntryResult<object>): boolean {
   )
 }
 
-/** What SQS says of messages that are gone, and of leases that have ended. */
+/** The error codes of SQS for messages that are gone, and for leases that have ended. */
 const lost =
   /(^|\.)(ReceiptHandleIsInvalid|InvalidParameterValue(Exception)?|MessageNotInflight|InvalidIdFormat)$/
 

@@ -14,18 +14,18 @@ export function deliveryOf(message: Message, queueOf: (name: string) => string):
   const system: Readonly<Record<string, string | undefined>> = message.Attributes ?? {}
   const all = attributesOf(message.MessageAttributes ?? {})
   const { [labelsAttribute]: written, [sentJobAttributes.type]: type, ...others } = all
-  const said = labelledIn(written)
-  const foreign = said === undefined && written !== undefined
+  const labelled = labelledIn(written)
+  const foreign = labelled === undefined && written !== undefined
   const sentAt = Number(system['SentTimestamp'] ?? 0)
   const firstReceivedAt = Number(system['ApproximateFirstReceiveTimestamp'] ?? sentAt)
   const origin = originOf(system['DeadLetterQueueSourceArn'], { at: firstReceivedAt, queueOf })
   return {
     handle,
     id,
-    labels: withOrigin(said?.labels ?? null, { id, origin }),
+    labels: withOrigin(labelled?.labels ?? null, { id, origin }),
     body,
     attributes: foreign ? { ...others, [labelsAttribute]: written } : others,
-    systemAttributes: systemAttributesOf(said?.systemAttributes ?? {}, system[traceHeaderName]),
+    systemAttributes: systemAttributesOf(labelled?.systemAttributes ?? {}, system[traceHeaderName]),
     group: system['MessageGroupId'] ?? null,
     deduplicationId: system['MessageDeduplicationId'] ?? null,
     sentAt,
@@ -60,7 +60,7 @@ interface OriginScene {
   readonly queueOf: (name: string) => string
 }
 
-/** SQS does not tell when it moved a message. The first receive is the last time that it tells. */
+/** SQS does not report when it moved a message. The first receive is the last time that it reports. */
 function originOf(
   arn: string | undefined,
   { at, queueOf }: OriginScene,
@@ -78,7 +78,7 @@ function withOrigin(
   return { id, isTracked: false, job: null, deadLetterOrigin: origin, ...labels }
 }
 
-/** A header that was made from the trace context beside the message says nothing new. */
+/** A header that was made from the trace context beside the message adds nothing. */
 function systemAttributesOf(
   kept: Readonly<Record<string, string>>,
   header: string | undefined,
